@@ -1,0 +1,1 @@
+//! Streams what is new in pi's session files into the store.

@@ -1,0 +1,1 @@
+//! Ranks messages and sessions for a query.

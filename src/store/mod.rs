@@ -1,0 +1,4 @@
+//! The SQLite database and everything that opens, writes and reads it.
+
+pub mod index;
+pub mod schema;

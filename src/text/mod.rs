@@ -1,0 +1,1 @@
+//! Text: folding, terms and snippets.
