@@ -14,6 +14,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role.
+    pub const ALL: [Role; 4] = [Role::User, Role::Assistant, Role::ToolError, Role::Summary];
+
     /// The name the store's users see.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -26,7 +29,22 @@ impl Role {
 
     /// The role of that name.
     pub fn parse(name: &str) -> Option<Role> {
-        [Role::User, Role::Assistant, Role::ToolError, Role::Summary].into_iter().find(|role| role.as_str() == name)
+        Role::ALL.into_iter().find(|role| role.as_str() == name)
+    }
+
+    /// The number the store keeps.
+    pub fn code(self) -> i64 {
+        match self {
+            Role::User => 0,
+            Role::Assistant => 1,
+            Role::ToolError => 2,
+            Role::Summary => 3,
+        }
+    }
+
+    /// The role of that number.
+    pub fn from_code(code: i64) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.code() == code)
     }
 }
 
