@@ -1,0 +1,39 @@
+// Loads the addon: the file PI_MEMORY_ADDON names, or the one built beside this file, else the platform's package.
+
+const { existsSync } = require("node:fs");
+const { join } = require("node:path");
+const target = require("./target.js");
+
+/** Where the addon may be. By absolute path: a compiled host resolves bare names inside itself. */
+function candidates() {
+	if (process.env.PI_MEMORY_ADDON) return [process.env.PI_MEMORY_ADDON];
+	const file = `pi-memory-sessions.${target}.node`;
+	const parents = require.resolve.paths("pi-memory-sessions") ?? [];
+	const packages = parents.map((folder) => join(folder, `pi-memory-sessions-${target}`));
+	const installed = packages.find(existsSync) ?? packages[0];
+	return [join(__dirname, file), ...(installed ? [join(installed, file)] : [])];
+}
+
+function load() {
+	const tried = [];
+	for (const file of candidates()) {
+		try {
+			if (existsSync(file)) return require(file);
+			tried.push(`  ${file}: not there`);
+		} catch (error) {
+			tried.push(`  ${file}: ${error.message}`);
+		}
+	}
+	const error = new Error(
+		[
+			`pi-memory-sessions found no addon that loads on ${target} (Node ${process.versions.node}). Tried:`,
+			...tried,
+			`Either install the platform's package: npm install pi-memory-sessions-${target}`,
+			`or, with Rust installed, build it in ${__dirname}: npm run build`,
+		].join("\n"),
+	);
+	error.code = "ADDON_MISSING";
+	throw error;
+}
+
+exports.MemoryStore = load().MemoryStore;
