@@ -1,0 +1,85 @@
+// Settings from config.json in the store's folder. A wrong one is named and takes its default; none is fatal.
+
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import type { Language } from "./words.ts";
+
+export interface Config {
+	/** The interface's language; by default the environment's. */
+	language?: Language;
+	/** Whether the model searches every project unless it names one; false: the present one. */
+	searchAllProjects: boolean;
+	/** Whether runs without a person (print and json mode) are kept. */
+	keepScriptedRuns: boolean;
+	/** Globs of folders whose sessions are never kept. */
+	excludeFolders: string[];
+	/** Put before the names of the model's tools, where another extension owns them. */
+	toolPrefix: string;
+}
+
+export interface ReadConfig {
+	file: string;
+	config: Config;
+	problems: string[];
+}
+
+const DEFAULTS: Config = {
+	searchAllProjects: true,
+	keepScriptedRuns: true,
+	excludeFolders: [],
+	toolPrefix: "",
+};
+
+const CHECKS: Record<keyof Config, { accepts: (value: unknown) => boolean; wants: string }> = {
+	language: { accepts: (value) => value === "en" || value === "zh", wants: '"en" or "zh"' },
+	searchAllProjects: { accepts: isBoolean, wants: "true or false" },
+	keepScriptedRuns: { accepts: isBoolean, wants: "true or false" },
+	excludeFolders: { accepts: isStrings, wants: "a list of globs" },
+	toolPrefix: {
+		accepts: (value) => typeof value === "string" && /^[a-zA-Z0-9_-]{0,32}$/.test(value),
+		wants: "at most 32 letters, digits, _ or -",
+	},
+};
+
+/** Where the store is: PI_MEMORY_DB, else ~/.pi/memory/sessions.db. */
+export function storePath(env = process.env): string {
+	return env.PI_MEMORY_DB ? resolve(env.PI_MEMORY_DB) : join(homedir(), ".pi", "memory", "sessions.db");
+}
+
+/** The settings, and what is wrong with them. */
+export function readConfig(file = join(dirname(storePath()), "config.json")): ReadConfig {
+	const config = { ...DEFAULTS };
+	const problems: string[] = [];
+	let text: string;
+	try {
+		text = readFileSync(file, "utf8");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ENOENT") problems.push(String(error));
+		return { file, config, problems };
+	}
+	let found: unknown;
+	try {
+		found = JSON.parse(text);
+	} catch (error) {
+		return { file, config, problems: [`is no JSON (${(error as Error).message})`] };
+	}
+	if (typeof found !== "object" || found === null || Array.isArray(found)) {
+		return { file, config, problems: ["wants an object"] };
+	}
+	for (const [name, value] of Object.entries(found)) {
+		const check = CHECKS[name as keyof Config];
+		if (!check) problems.push(`"${name}" is no setting; known: ${Object.keys(CHECKS).join(", ")}`);
+		else if (!check.accepts(value)) problems.push(`"${name}" wants ${check.wants}`);
+		else Object.assign(config, { [name]: value });
+	}
+	return { file, config, problems };
+}
+
+function isBoolean(value: unknown): boolean {
+	return typeof value === "boolean";
+}
+
+function isStrings(value: unknown): boolean {
+	return Array.isArray(value) && value.every((item) => typeof item === "string");
+}

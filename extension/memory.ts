@@ -1,0 +1,141 @@
+// The store as the extension holds it: opened when first needed, its failures caught and said once a session.
+
+import { createRequire } from "node:module";
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { ImportOptions, ImportReport, MemoryStore, Waiting } from "../index.js";
+import { type Config, type ReadConfig, readConfig } from "./config.ts";
+import { harmless } from "./format.ts";
+import { languageOf, type Words, wordsOf } from "./words.ts";
+
+/** A store that would not open is tried again after this long: a disk may have been mounted, a lock let go. */
+const RETRY_MS = 5_000;
+/** These do not pass by waiting. */
+const LASTING = new Set(["ADDON_MISSING", "NEWER_SCHEMA", "INVALID_ARGUMENT"]);
+
+export class Memory {
+	readonly config: Config;
+	readonly words: Words;
+	/** The id of pi's present session while it is kept. */
+	session: string | undefined;
+	readonly #read: ReadConfig;
+	#store: MemoryStore | undefined;
+	#failure: { error: Error; retryAt: number } | undefined;
+	#complained = false;
+	#import: { abort: AbortController; done: Promise<unknown> } | undefined;
+
+	constructor() {
+		this.#read = readConfig();
+		this.config = this.#read.config;
+		this.words = wordsOf(this.config.language ?? languageOf(process.env));
+	}
+
+	/** The open store; throws what keeps it from opening. */
+	get store(): MemoryStore {
+		if (this.#store) return this.#store;
+		if (this.#failure && Date.now() < this.#failure.retryAt) throw this.#failure.error;
+		try {
+			// Here and not at the top: an extension that throws while it loads stops pi.
+			const addon = createRequire(import.meta.url)("../index.js") as typeof import("../index.js");
+			this.#store = new addon.MemoryStore({ excludeFolders: this.config.excludeFolders });
+			this.#failure = undefined;
+			return this.#store;
+		} catch (thrown) {
+			const error = asError(thrown);
+			const lasting = LASTING.has(codeOf(error));
+			this.#failure = { error, retryAt: lasting ? Number.POSITIVE_INFINITY : Date.now() + RETRY_MS };
+			throw error;
+		}
+	}
+
+	/** A session begins: what is wrong with the settings is said, and failures may be said again. */
+	greet(ctx: ExtensionContext): void {
+		this.#complained = false;
+		for (const problem of this.#read.problems) say(ctx, this.words.configProblem(this.#read.file, problem), "warning");
+	}
+
+	/** Runs memory's part of an event. Whatever fails in it is said once a session, and pi goes on. */
+	attempt(ctx: ExtensionContext, work: (store: MemoryStore) => void): void {
+		try {
+			work(this.store);
+		} catch (error) {
+			if (this.#complained) return;
+			this.#complained = true;
+			say(ctx, this.explain(error), "warning");
+		}
+	}
+
+	/** What went wrong, for a person. */
+	explain(thrown: unknown): string {
+		const error = asError(thrown);
+		if (codeOf(error) === "ADDON_MISSING") return `${this.words.addonMissing}\n${error.message}`;
+		return this.#store ? this.words.captureFailed(error.message) : this.words.storeFailed(error.message);
+	}
+
+	/** Whether an import runs. */
+	get importing(): boolean {
+		return this.#import !== undefined;
+	}
+
+	/** Imports in the background; one import at a time. */
+	async import(options: ImportOptions): Promise<ImportReport> {
+		const abort = new AbortController();
+		const done = this.store.import({ ...options, signal: abort.signal });
+		this.#import = { abort, done };
+		try {
+			return await done;
+		} finally {
+			this.#import = undefined;
+		}
+	}
+
+	/** Ends a running import; what it has stored stays. */
+	cancelImport(): void {
+		this.#import?.abort.abort();
+	}
+
+	/** Session files that an import would bring in; none when that cannot be told. */
+	async waiting(ctx: ExtensionContext): Promise<Waiting | undefined> {
+		try {
+			return await this.store.waiting({ also: this.folders(ctx) });
+		} catch {
+			return undefined;
+		}
+	}
+
+	/** Where pi keeps this session's kind, which only pi knows: `--session-dir` and a project's settings count. */
+	folders(ctx: ExtensionContext): string[] {
+		return process.env.PI_MEMORY_SESSIONS_DIR ? [] : [ctx.sessionManager.getSessionDir()].filter(Boolean);
+	}
+
+	/** Ends what runs and closes the store. */
+	async close(): Promise<void> {
+		this.cancelImport();
+		await this.#import?.done.catch(() => {});
+		try {
+			this.#store?.close();
+		} catch {
+			// Closing is all that is left to do; nothing depends on it.
+		}
+		this.#store = undefined;
+		this.session = undefined;
+	}
+}
+
+/** Tells the person: a notice where there is a screen, standard error where there is none. */
+export function say(ctx: ExtensionContext, text: string, level: "info" | "warning" | "error" = "info"): void {
+	try {
+		if (ctx.hasUI) ctx.ui.notify(harmless(text), level);
+		else process.stderr.write(`${harmless(text)}\n`);
+	} catch {
+		// A session that was replaced meanwhile has no screen any more.
+	}
+}
+
+/** An error's `code`, or nothing. */
+export function codeOf(error: Error): string {
+	return String((error as NodeJS.ErrnoException).code ?? "");
+}
+
+function asError(thrown: unknown): Error {
+	return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

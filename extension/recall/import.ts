@@ -1,0 +1,78 @@
+// /recall import: brings in session files, shows how far it is, and says what it left out.
+
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type { ImportReport } from "../../index.js";
+import { harmless, megabytes, tilde } from "../format.ts";
+import { type Memory, say } from "../memory.ts";
+import { number, type Words } from "../words.ts";
+import { type Answer, show } from "./answer.ts";
+
+const STATUS = "memory";
+/** The footer is drawn this often at most. */
+const DRAW_MS = 150;
+/** Lines left out that the report names; the rest are counted. */
+const NAMED = 10;
+
+/** Imports everything new, or the folder, file or store named; while an import runs, ends it. */
+export async function importSessions(
+	memory: Memory,
+	from: string,
+	ctx: ExtensionCommandContext,
+): Promise<Answer | undefined> {
+	if (memory.importing) {
+		memory.cancelImport();
+		return undefined;
+	}
+	let drawn = 0;
+	const done = memory
+		.import({
+			...(from ? { from: pathOf(from, ctx.cwd) } : { also: memory.folders(ctx) }),
+			onProgress: ({ filesDone, files, bytesDone, stored }) => {
+				if (Date.now() - drawn < DRAW_MS) return;
+				drawn = Date.now();
+				status(ctx, memory.words.importing(filesDone, files, megabytes(bytesDone), stored));
+			},
+		})
+		.finally(() => status(ctx, undefined))
+		.then((report): Answer => ({ text: reportText(report, memory.words), data: report }));
+	if (!ctx.hasUI) return done;
+	// pi stays usable meanwhile, and a second command cancels.
+	done.then(
+		(answer) => show(answer, ctx),
+		(error) => say(ctx, memory.explain(error), "error"),
+	);
+	return undefined;
+}
+
+function status(ctx: ExtensionCommandContext, text: string | undefined): void {
+	try {
+		ctx.ui.setStatus(STATUS, text);
+	} catch {
+		// The session was replaced, its footer is gone.
+	}
+}
+
+function pathOf(named: string, cwd: string): string {
+	const path = named.replace(/^(["'])(.*)\1$/, "$2");
+	return resolve(cwd, path.replace(/^~(?=$|[/\\])/, homedir()));
+}
+
+/** An import's report for a person. */
+export function reportText(report: ImportReport, words: Words): string {
+	if (report.files === 0) return words.noFiles(report.folders.map((folder) => tilde(folder)).join(", "));
+	const unknown = Object.entries(report.unknownTypes).map(([type, count]) => `${type} × ${number(count)}`);
+	const named = report.skipped.slice(0, NAMED);
+	return harmless(
+		[
+			words.imported(report.stored, report.sessions, report.files, (report.elapsedMs / 1000).toFixed(1)),
+			...(report.duplicates > 0 ? [words.duplicates(report.duplicates)] : []),
+			...(report.skipped.length > 0 ? [words.skipped(report.skipped.length)] : []),
+			...named.map(({ file, line, reason }) => `  ${tilde(file)}${line ? `:${line}` : ""}: ${reason}`),
+			...(report.skipped.length > NAMED ? [`  ${words.andMore(report.skipped.length - NAMED)}`] : []),
+			...(unknown.length > 0 ? [words.unknownTypes(unknown.join(", "))] : []),
+			...(report.cancelled ? [words.importCancelled] : []),
+		].join("\n"),
+	);
+}

@@ -1,0 +1,120 @@
+// The model's two tools: session_search finds, session_read reads on.
+
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { type Static, Type } from "typebox";
+import type { Exclusion } from "../index.js";
+import { readForModel, searchForModel } from "./format.ts";
+import type { Memory } from "./memory.ts";
+
+const SearchParameters = Type.Object({
+	query: Type.String({ description: 'Keywords, not a sentence. "Quoted text" must occur as written.' }),
+	limit: Type.Optional(Type.Number({ description: "Messages to return, default 10, at most 20." })),
+	project: Type.Optional(
+		Type.String({
+			description: 'Only this project: a folder (absolute or with ~), a bare folder name, or "." for the present one.',
+		}),
+	),
+	since: Type.Optional(Type.String({ description: "Only messages from this ISO date on, such as 2026-10-01." })),
+});
+
+const ReadParameters = Type.Object({
+	session_id: Type.String({ description: "The session, as session_search gave it; an unambiguous prefix will do." }),
+	around_msg_id: Type.Optional(
+		Type.Number({ description: "The message to read around, a msg_id; default the session's last." }),
+	),
+	before: Type.Optional(Type.Number({ description: "Messages before it, default 4." })),
+	after: Type.Optional(Type.Number({ description: "Messages after it, default 6." })),
+});
+
+const SEARCH_MOST = 20;
+const READ_MOST = 50;
+
+/** Registers both tools. They are there also when memory is off, and then say why. */
+export function tools(pi: ExtensionAPI, memory: Memory): void {
+	const prefix = memory.config.toolPrefix;
+	const search = `${prefix}session_search`;
+	const read = `${prefix}session_read`;
+
+	pi.registerTool({
+		name: search,
+		label: "Search past sessions",
+		description:
+			"Searches everything said in past pi sessions with this user, by keywords, in any language. " +
+			'When the user says "last time", "before", 上次, 之前 or 以前那个, search first. Pass keywords, not whole sentences.',
+		promptSnippet: "Search what was said in past sessions, by keywords",
+		promptGuidelines: [
+			`Use ${search} first when the user refers to something said or done earlier ("last time", "before", "we decided", 上次, 之前, 以前那个) that is not in this conversation`,
+			`Pass ${search} a few distinctive keywords in the language they were said in, not a sentence; try other keywords before saying that nothing was found`,
+		],
+		parameters: SearchParameters,
+		annotations: { readOnlyHint: true },
+		execute: (_id, params, _signal, _update, ctx) => answer(memory, () => runSearch(memory, params, ctx)),
+	});
+
+	pi.registerTool({
+		name: read,
+		label: "Read a past session",
+		description: `Reads a past session around a message that ${search} found.`,
+		promptSnippet: "Read a past session around a message",
+		promptGuidelines: [`Use ${read} to read around a ${search} hit before relying on it`],
+		parameters: ReadParameters,
+		annotations: { readOnlyHint: true },
+		execute: (_id, params) => answer(memory, () => runRead(memory, params)),
+	});
+}
+
+async function runSearch(memory: Memory, params: Static<typeof SearchParameters>, ctx: ExtensionContext) {
+	const { store } = memory;
+	const limit = Math.min(Math.max(Math.trunc(params.limit ?? 10) || 1, 1), SEARCH_MOST);
+	const result = store.search(params.query, {
+		limit,
+		project: projectOf(memory, params.project, ctx),
+		since: params.since || undefined,
+		exclude: presentContext(memory, ctx),
+		forModel: true,
+	});
+	const waiting = result.hits.length === 0 ? await memory.waiting(ctx) : undefined;
+	const { total, tier, tookMs, sessions } = result;
+	return {
+		text: searchForModel(params.query, result, waiting),
+		details: { total, tier, tookMs, sessions: sessions.length },
+	};
+}
+
+async function runRead(memory: Memory, params: Static<typeof ReadParameters>) {
+	const window = memory.store.read(params.session_id, {
+		around: params.around_msg_id,
+		before: within(params.before ?? 4),
+		after: within(params.after ?? 6),
+		forModel: true,
+	});
+	return { text: readForModel(window, params.around_msg_id), details: { messages: window.messages.length } };
+}
+
+/** The project to search in: what the model named, else what the settings say. */
+function projectOf(memory: Memory, named: string | undefined, ctx: ExtensionContext): string | undefined {
+	if (named === ".") return ctx.cwd;
+	if (named === "*" || named === "all") return undefined;
+	return named || (memory.config.searchAllProjects ? undefined : ctx.cwd);
+}
+
+/** What the model has before its eyes: searching finds what it does not. */
+function presentContext(memory: Memory, ctx: ExtensionContext): Exclusion[] {
+	if (!memory.session) return [];
+	return [{ session: memory.session, entries: ctx.sessionManager.buildContextEntries().map((entry) => entry.id) }];
+}
+
+function within(count: number): number {
+	return Math.min(Math.max(Math.trunc(count) || 0, 0), READ_MOST);
+}
+
+/** A tool's result. Whatever fails is told to the model in words: memory never fails a turn. */
+async function answer(memory: Memory, work: () => Promise<{ text: string; details: unknown }>) {
+	try {
+		const { text, details } = await work();
+		return { content: [{ type: "text" as const, text }], details };
+	} catch (error) {
+		const text = memory.explain(error);
+		return { content: [{ type: "text" as const, text }], details: { error: text } };
+	}
+}

@@ -1,0 +1,124 @@
+// Every string a person sees, in one table per language.
+
+export type Language = "en" | "zh";
+
+const en = {
+	/** Unicode's name of the locale: numbers, relative times. */
+	locale: "en",
+	image: "[image]",
+	addonMissing: "memory is off: its native part does not load here.",
+	captureFailed: (why: string) => `memory: not kept for now; the next import closes the gap. ${why}`,
+	storeFailed: (why: string) => `memory is off: ${why}`,
+	configProblem: (file: string, problem: string) => `memory: ${file}: ${problem}`,
+	failed: (why: string) => `memory: ${why}`,
+
+	recall: "Search what was said in past sessions",
+	recallImport: "bring in pi's existing session files",
+	recallStats: "how much is kept",
+
+	hits: (hits: string, sessions: number) => `${hits} in ${sessions} ${sessions === 1 ? "session" : "sessions"}`,
+	messages: (count: number, more = false) =>
+		`${number(count)}${more ? "+" : ""} ${count === 1 && !more ? "message" : "messages"}`,
+	someWords: "no message has every word",
+	missing: (words: string) => `nothing has: ${words}`,
+	cutShort: "the search was cut short: its words are too common",
+	copies: (count: number) => `also in ${count} ${count === 1 ? "fork" : "forks"}`,
+	moreHits: (count: number) => `${number(count)} more; narrow it with further words`,
+	noHit: (query: string) => `Nothing found for “${query}”.`,
+	noWord: "The query has no word to search for.",
+	searched: (messages: number, sessions: number, since: string) =>
+		`Searched ${number(messages)} messages in ${number(sessions)} sessions${since ? `, the oldest of ${since}` : ""}.`,
+	waiting: (files: number) =>
+		`${number(files)} session ${files === 1 ? "file is" : "files are"} not in yet: /recall import brings ${files === 1 ? "it" : "them"} in.`,
+	nothingKept: "Nothing is kept yet.",
+	latest: "Latest sessions",
+
+	importing: (done: number, all: number, megabytes: string, stored: number) =>
+		`memory: importing ${number(done)}/${number(all)} files · ${megabytes} MB · ${number(stored)} messages`,
+	imported: (stored: number, sessions: number, files: number, seconds: string) =>
+		`${number(stored)} new messages from ${number(sessions)} sessions (${number(files)} files, ${seconds} s).`,
+	importCancelled: "Cancelled; what is in stays in. /recall import goes on from there.",
+	duplicates: (count: number) => `${number(count)} were in already.`,
+	skipped: (count: number) => `${number(count)} left out:`,
+	andMore: (count: number) => `… and ${number(count)} more`,
+	unknownTypes: (types: string) => `Entry types nobody knows yet: ${types}`,
+	noFiles: (folders: string) => `No session file found. Looked in: ${folders}`,
+
+	stats: {
+		store: "store",
+		size: "size",
+		messages: "messages",
+		sessions: "sessions",
+		projects: "projects",
+		oldest: "oldest",
+		newest: "newest",
+	},
+};
+
+export type Words = typeof en;
+
+const zh: Words = {
+	locale: "zh-CN",
+	image: "[图片]",
+	addonMissing: "记忆功能没有启用：它的本机部分在这里加载不了。",
+	captureFailed: (why) => `记忆：暂时没有存下来，下次导入会补齐。${why}`,
+	storeFailed: (why) => `记忆功能没有启用：${why}`,
+	configProblem: (file, problem) => `记忆：${file}：${problem}`,
+	failed: (why) => `记忆：${why}`,
+
+	recall: "搜索以前会话里说过的话",
+	recallImport: "导入 pi 已有的会话文件",
+	recallStats: "看看存了多少",
+
+	hits: (hits, sessions) => `${sessions} 个会话里的${hits}`,
+	messages: (count, more = false) => `${number(count)}${more ? "+" : ""} 条消息`,
+	someWords: "没有哪条消息包含所有的词",
+	missing: (words) => `哪里都没有：${words}`,
+	cutShort: "搜索提前结束：词太常见",
+	copies: (count) => `另有 ${count} 个分支会话含有它`,
+	moreHits: (count) => `还有 ${number(count)} 条，再加几个词缩小范围`,
+	noHit: (query) => `没有找到“${query}”。`,
+	noWord: "查询里没有可以搜索的词。",
+	searched: (messages, sessions, since) =>
+		`搜索了 ${number(sessions)} 个会话的 ${number(messages)} 条消息${since ? `，最早到 ${since}` : ""}。`,
+	waiting: (files) => `还有 ${number(files)} 个会话文件没有导入：用 /recall import 导入。`,
+	nothingKept: "还没有存下任何消息。",
+	latest: "最近的会话",
+
+	importing: (done, all, megabytes, stored) =>
+		`记忆：正在导入 ${number(done)}/${number(all)} 个文件 · ${megabytes} MB · ${number(stored)} 条消息`,
+	imported: (stored, sessions, files, seconds) =>
+		`从 ${number(sessions)} 个会话新导入 ${number(stored)} 条消息（${number(files)} 个文件，${seconds} 秒）。`,
+	importCancelled: "已取消，已经导入的会保留；再次 /recall import 会接着来。",
+	duplicates: (count) => `${number(count)} 条早已存下。`,
+	skipped: (count) => `略过 ${number(count)} 处：`,
+	andMore: (count) => `……还有 ${number(count)} 处`,
+	unknownTypes: (types) => `还不认识的条目类型：${types}`,
+	noFiles: (folders) => `没有找到会话文件。找过：${folders}`,
+
+	stats: {
+		store: "存储",
+		size: "大小",
+		messages: "消息",
+		sessions: "会话",
+		projects: "项目",
+		oldest: "最早",
+		newest: "最新",
+	},
+};
+
+/** A count with thousands separated, the same in both languages. */
+export function number(count: number): string {
+	return count.toLocaleString("en");
+}
+
+/** The language the environment asks for: the first of LC_ALL, LC_MESSAGES and LANG that is set decides. */
+export function languageOf(env: Record<string, string | undefined>): Language {
+	const locale = env.LC_ALL || env.LC_MESSAGES || env.LANG || "";
+	return /^zh([_.@-]|$)/i.test(locale) ? "zh" : "en";
+}
+
+/** The strings of a language. */
+export function wordsOf(language: Language): Words {
+	return language === "zh" ? zh : en;
+}
