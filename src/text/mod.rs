@@ -1,1 +1,9 @@
 //! Text: folding, terms and snippets.
+
+mod cut;
+pub mod fold;
+mod han;
+pub mod snippet;
+pub mod terms;
+
+pub(crate) use cut::{Cut, cut};

@@ -1,0 +1,1 @@
+//! Snippets: the passage of a text that answers a query, with its matches marked.
