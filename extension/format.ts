@@ -129,7 +129,13 @@ function fitting(lines: string[], centre: number, room: number): [number, number
 // ---- for the person ----
 
 /** What `/recall words` shows as a plain list. */
-export function searchForPerson(query: string, result: SearchResult, words: Words, waiting?: Waiting): string {
+export function searchForPerson(
+	query: string,
+	result: SearchResult,
+	words: Words,
+	waiting?: Waiting,
+	now = Date.now(),
+): string {
 	const foot = waiting && waiting.files > 0 ? [words.waiting(waiting.files)] : [];
 	if (result.hits.length === 0) {
 		const { messages, sessions, oldest } = result.searched;
@@ -152,7 +158,7 @@ export function searchForPerson(query: string, result: SearchResult, words: Word
 	].join(" · ");
 	const blocks = groups.map(({ session, hits }) =>
 		[
-			headingOf(session, hits[0]?.ts ?? session.lastAt, Date.now(), words.locale),
+			headingOf(session, hits[0]?.ts ?? session.lastAt, now, words.locale),
 			...hits.map((hit) => {
 				const copies = hit.copies.length > 0 ? ` (${words.copies(hit.copies.length)})` : "";
 				return `  #${hit.seq} ${hit.role}${copies}: ${marked(hit.snippet, hit.marks)}`;
@@ -231,12 +237,11 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 
 /** How long ago, in the largest unit that fits: "3 weeks ago". */
 export function ago(ts: number, now: number, locale = "en"): string {
-	const format = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 	const past = Math.max(now - ts, 0);
 	for (const [unit, length] of UNITS) {
-		if (past >= length) return format.format(-Math.floor(past / length), unit);
+		if (past >= length) return new Intl.RelativeTimeFormat(locale).format(-Math.floor(past / length), unit);
 	}
-	return format.format(0, "second");
+	return new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(0, "second");
 }
 
 /** A folder with the home folder as ~. */

@@ -70,7 +70,7 @@ const zh: Words = {
 	recallImport: "导入 pi 已有的会话文件",
 	recallStats: "看看存了多少",
 
-	hits: (hits, sessions) => `${sessions} 个会话里的${hits}`,
+	hits: (hits, sessions) => `${sessions} 个会话里的 ${hits}`,
 	messages: (count, more = false) => `${number(count)}${more ? "+" : ""} 条消息`,
 	someWords: "没有哪条消息包含所有的词",
 	missing: (words) => `哪里都没有：${words}`,

@@ -1,0 +1,42 @@
+// Settings and language.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readConfig } from "../../extension/config.ts";
+import { languageOf } from "../../extension/words.ts";
+
+function configOf(t, text) {
+	const folder = mkdtempSync(join(tmpdir(), "pi-memory-config-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const file = join(folder, "config.json");
+	if (text !== undefined) writeFileSync(file, text);
+	return readConfig(file);
+}
+
+test("no file means the defaults and no problem", (t) => {
+	const { config, problems } = configOf(t);
+	assert.deepEqual(problems, []);
+	assert.deepEqual([config.searchAllProjects, config.excludeFolders, config.toolPrefix], [true, [], ""]);
+});
+
+test("right settings are taken, wrong ones named and left at their default", (t) => {
+	const { config, problems } = configOf(t, '{"toolPrefix": "my_", "language": "fr", "colour": 1}');
+	assert.equal(config.toolPrefix, "my_");
+	assert.equal(config.language, undefined);
+	assert.equal(problems.length, 2);
+});
+
+test("a file that is no JSON, or no object, is named", (t) => {
+	assert.match(configOf(t, "{").problems[0], /no JSON/);
+	assert.match(configOf(t, "[]").problems[0], /wants an object/);
+});
+
+test("the first of LC_ALL, LC_MESSAGES and LANG that is set decides the language", () => {
+	assert.equal(languageOf({ LC_ALL: "zh_CN.UTF-8", LANG: "en_US.UTF-8" }), "zh");
+	assert.equal(languageOf({ LC_ALL: "", LC_MESSAGES: "en_US", LANG: "zh_TW" }), "en");
+	assert.equal(languageOf({ LANG: "zh" }), "zh");
+	assert.equal(languageOf({}), "en");
+});

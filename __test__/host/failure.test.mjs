@@ -1,0 +1,89 @@
+// When memory fails, pi goes on and says why.
+
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { call, Home, say } from "./pi.mjs";
+
+test("without the addon pi works and says what was tried and what to do", async (t) => {
+	const home = Home.for(t);
+	const missing = join(home.dir, "missing.node");
+	const steps = [call("session_search", { query: "x" }), say("done")];
+	const run = await home.print("hello", { steps, env: { PI_MEMORY_ADDON: missing } });
+	assert.deepEqual([run.code, run.out], [0, "done\n"]);
+	for (const text of [run.err, home.toolText("session_search")]) {
+		assert.ok(text.includes(`${missing}: not there`), text);
+		assert.match(text, /npm install pi-memory-sessions-.*\n.*npm run build/);
+	}
+	assert.equal(run.err.match(/not there/g).length, 1, "said once");
+});
+
+test("a broken addon leaves pi working, in rpc too", async (t) => {
+	const home = Home.for(t);
+	const broken = join(home.dir, "broken.node");
+	writeFileSync(broken, "no library");
+	const pi = home.rpc({ steps: [say("fine")], env: { PI_MEMORY_ADDON: broken } });
+	await pi.prompt("hello");
+	await pi.prompt("hello again");
+	const told = pi.notices();
+	assert.equal(told.length, 1, "said once a session");
+	assert.ok(told[0].includes(broken), told[0]);
+	assert.match(await pi.command("/recall x"), /memory is off/);
+	const { code, err } = await pi.end();
+	assert.equal(code, 0, err);
+	assert.ok(!pi.events.some((event) => event.type === "extension_error"));
+});
+
+test("a store that cannot be opened leaves pi working and says why", async (t) => {
+	const home = Home.for(t);
+	mkdirSync(dirname(home.db), { recursive: true });
+	writeFileSync(join(dirname(home.db), "plain"), "");
+	const run = await home.print("hello", { env: { PI_MEMORY_DB: join(dirname(home.db), "plain", "sessions.db") } });
+	assert.deepEqual([run.code, run.out], [0, "ok\n"]);
+	assert.match(run.err, /memory is off: /);
+});
+
+test("an unwritable folder leaves pi working", {
+	skip: process.getuid?.() === 0 && "root writes anywhere",
+}, async (t) => {
+	const home = Home.for(t);
+	mkdirSync(dirname(home.db), { recursive: true });
+	chmodSync(dirname(home.db), 0o500);
+	const run = await home.print("hello");
+	assert.deepEqual([run.code, run.out], [0, "ok\n"]);
+	assert.match(run.err, /memory is off: /);
+});
+
+test("a store of a newer edition is left alone", async (t) => {
+	const home = Home.for(t);
+	await home.print("hello");
+	const { DatabaseSync } = await import("node:sqlite");
+	const database = new DatabaseSync(home.db);
+	database.exec("pragma user_version = 999");
+	database.close();
+	const run = await home.print("hello again");
+	assert.deepEqual([run.code, run.out], [0, "ok\n"]);
+	assert.match(run.err, /memory is off: .*999/s);
+});
+
+test("a wrong setting is named and not fatal", async (t) => {
+	const home = Home.for(t);
+	mkdirSync(dirname(home.db), { recursive: true });
+	const settings = { searchAllProjects: "yes", colour: 1, excludeFolders: ["**/private/**"] };
+	writeFileSync(join(dirname(home.db), "config.json"), JSON.stringify(settings));
+	const run = await home.print("hello");
+	assert.equal(run.code, 0);
+	assert.match(run.err, /config\.json: "searchAllProjects" wants true or false/);
+	assert.match(run.err, /config\.json: "colour" is no setting/);
+	assert.equal(home.rows().length, 2);
+});
+
+test("a folder left out by the settings is never kept", async (t) => {
+	const home = Home.for(t);
+	mkdirSync(dirname(home.db), { recursive: true });
+	writeFileSync(join(dirname(home.db), "config.json"), JSON.stringify({ excludeFolders: ["~/project"] }));
+	await home.print("hello");
+	await home.print("/recall import");
+	assert.deepEqual(home.rows(), []);
+});
