@@ -117,3 +117,85 @@ impl<R: Read> Lines<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out at most `step` bytes a time.
+    struct Slowly<'a>(&'a [u8], usize);
+
+    impl Read for Slowly<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let step = self.1;
+            self.0.by_ref().take(step as u64).read(buffer)
+        }
+    }
+
+    /// Every line as (number, start, end, text), and where to go on.
+    fn all(file: &[u8], offset: u64, line: u64) -> (Vec<(u64, u64, u64, String)>, (u64, u64)) {
+        let read = |step| {
+            let rest = file.get(usize::try_from(offset).expect("small")..).unwrap_or_default();
+            let mut lines = Lines::new(Slowly(rest, step), offset, line);
+            let mut found = Vec::new();
+            while let Some(record) = lines.next().expect("readable") {
+                let text = String::from_utf8_lossy(record.bytes).into_owned();
+                found.push((record.line, record.start, record.end, text));
+            }
+            (found, lines.position())
+        };
+        assert_eq!(read(1), read(1 << 20), "what is read depends on how it comes");
+        read(7)
+    }
+
+    fn texts(file: &str) -> Vec<String> {
+        all(file.as_bytes(), 0, 1).0.into_iter().map(|(.., text)| text).collect()
+    }
+
+    #[test]
+    fn lines_come_with_their_number_and_place() {
+        let (lines, position) = all(b"{\"a\":1}\n\n {}\r\n", 0, 1);
+        assert_eq!(lines, [(1, 0, 8, "{\"a\":1}".into()), (3, 9, 14, " {}\r".into())]);
+        assert_eq!(position, (14, 4));
+    }
+
+    #[test]
+    fn reading_goes_on_where_it_was_left() {
+        let (lines, position) = all(b"{\"a\":1}\n{\"b\":2}\n", 8, 2);
+        assert_eq!(lines, [(2, 8, 16, "{\"b\":2}".into())]);
+        assert_eq!(position, (16, 3));
+    }
+
+    #[test]
+    fn a_half_written_last_line_is_left_for_the_next_time() {
+        let (lines, position) = all(b"{\"a\":1}\n{\"b\":", 0, 1);
+        assert_eq!((lines.len(), position), (1, (8, 2)));
+        assert_eq!(texts("not json"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_last_line_that_is_whole_needs_no_line_end() {
+        let (lines, position) = all(b"{\"a\":1}\n{\"b\":2}", 0, 1);
+        assert_eq!(lines.last(), Some(&(2, 8, 15, "{\"b\":2}".into())));
+        assert_eq!(position, (15, 2), "the line goes on until its end comes");
+        let (lines, position) = all(b"{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n", 15, 2);
+        assert_eq!((lines, position), (vec![(3, 16, 24, "{\"c\":3}".into())], (24, 4)));
+    }
+
+    #[test]
+    fn blocks_lost_to_nul_bytes_wait_at_the_end_and_show_in_the_middle() {
+        assert_eq!(all(b"{}\n\0\0\0", 0, 1).1, (3, 2));
+        assert_eq!(texts("\0\0{}\0\n"), ["\0\0{}\0"]);
+    }
+
+    #[test]
+    fn a_long_line_is_read_and_its_memory_given_back() {
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(20 * CHUNK));
+        let file = format!("{long}\n{}", "{}\n".repeat(CHUNK));
+        let mut lines = Lines::new(file.as_bytes(), 0, 1);
+        assert_eq!(lines.next().expect("readable").map(|record| record.bytes.len()), Some(long.len()));
+        while lines.next().expect("readable").is_some() {}
+        assert_eq!(lines.position(), (file.len() as u64, CHUNK as u64 + 2));
+        assert!(lines.buffer.capacity() <= 4 * CHUNK);
+    }
+}

@@ -72,7 +72,7 @@ impl Walk {
                 Ok(found) => found,
                 Err(error) => return self.problem(folder, &error),
             };
-            if kind.is_dir() || is_session_file(&path) && !kind.is_symlink() {
+            if kind.is_dir() || (is_session_file(&path) && !kind.is_symlink()) {
                 self.visit(path, false);
             } else if kind.is_symlink() {
                 self.link(&path);
@@ -84,12 +84,7 @@ impl Walk {
     fn link(&mut self, path: &Path) {
         match fs::canonicalize(path) {
             Ok(target) if target.is_dir() || is_session_file(path) => {
-                let reason = if self.seen.contains(&target) || self.walked.files.iter().any(|file| file.path == target)
-                {
-                    format!("a link; {} is read once, by its own path", target.display())
-                } else {
-                    format!("a link; read as {}", target.display())
-                };
+                let reason = format!("a link; read once, as {}", target.display());
                 self.walked.problems.push(Problem { path: path.to_owned(), reason });
                 self.visit(target, true);
             }
@@ -168,4 +163,154 @@ fn roots(variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
 fn session_dir(agent: &Path) -> Option<PathBuf> {
     let settings: serde_json::Value = serde_json::from_slice(&fs::read(agent.join("settings.json")).ok()?).ok()?;
     settings.get("sessionDir")?.as_str().filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with these files in it, each holding its own name.
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let tmp = tempfile::tempdir().expect("a folder");
+        for file in files {
+            let path = tmp.path().join(file);
+            fs::create_dir_all(path.parent().expect("inside")).expect("created");
+            fs::write(path, file).expect("written");
+        }
+        tmp
+    }
+
+    /// What a walk finds, relative to `tmp`, in alphabetical order.
+    fn found(tmp: &tempfile::TempDir, walked: &Walked) -> Vec<String> {
+        let root = fs::canonicalize(tmp.path()).expect("there");
+        let relative = |found: &Found| found.path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
+        let mut paths: Vec<String> = walked.files.iter().map(relative).collect();
+        paths.sort();
+        paths
+    }
+
+    fn walk_in(tmp: &tempfile::TempDir) -> Walked {
+        walk(&[tmp.path().to_owned()])
+    }
+
+    #[test]
+    fn session_files_are_found_at_any_depth() {
+        let tmp = tree(&["a.jsonl", "b/c/d/e.jsonl", "b/notes.txt", "f.jsonl.bak"]);
+        let walked = walk_in(&tmp);
+        assert_eq!(found(&tmp, &walked), ["a.jsonl", "b/c/d/e.jsonl"]);
+        assert_eq!((walked.problems, walked.missing), (vec![], vec![]));
+    }
+
+    #[test]
+    fn the_newest_come_first() {
+        let tmp = tree(&["old.jsonl", "new.jsonl"]);
+        let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000);
+        let old = fs::File::options().write(true).open(tmp.path().join("old.jsonl")).expect("there");
+        old.set_modified(long_ago).expect("dated");
+        let walked = walk_in(&tmp);
+        assert!(walked.files.first().expect("two files").path.ends_with("new.jsonl"));
+        assert_eq!(walked.files.first().map(|file| file.size), Some(9));
+    }
+
+    #[test]
+    fn overlapping_roots_give_each_file_once() {
+        let tmp = tree(&["a.jsonl", "b/c.jsonl"]);
+        let roots = [tmp.path().join("b"), tmp.path().to_owned(), tmp.path().join("b/../a.jsonl")];
+        assert_eq!(found(&tmp, &walk(&roots)), ["a.jsonl", "b/c.jsonl"]);
+    }
+
+    #[test]
+    fn a_file_is_taken_by_any_name_when_asked_for() {
+        let tmp = tree(&["talk.txt"]);
+        assert_eq!(found(&tmp, &walk(&[tmp.path().join("talk.txt")])), ["talk.txt"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_named() {
+        let tmp = tree(&["a.jsonl"]);
+        let gone = tmp.path().join("gone");
+        let walked = walk(&[gone.clone(), tmp.path().to_owned()]);
+        assert_eq!((found(&tmp, &walked), walked.missing), (vec!["a.jsonl".to_owned()], vec![gone]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_reported_and_what_they_lead_to_is_read_once() {
+        use std::os::unix::fs::symlink;
+        let tmp = tree(&["a/a.jsonl", "b/b.jsonl"]);
+        let link = |to: &str, from: &str| symlink(tmp.path().join(to), tmp.path().join(from)).expect("linked");
+        link("a/a.jsonl", "b/copy.jsonl");
+        link("a", "b/loop");
+        link("b", "a/loop");
+        link("nowhere.jsonl", "a/broken.jsonl");
+        let walked = walk_in(&tmp);
+        assert_eq!(found(&tmp, &walked), ["a/a.jsonl", "b/b.jsonl"]);
+        assert_eq!(walked.problems.len(), 4, "{:?}", walked.problems);
+        let broken = walked.problems.iter().find(|problem| problem.path.ends_with("broken.jsonl"));
+        assert!(broken.expect("reported").reason.contains("leads nowhere"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_never_opened() {
+        let tmp = tree(&["a.jsonl"]);
+        let _socket = std::os::unix::net::UnixListener::bind(tmp.path().join("b.jsonl")).expect("bound");
+        let walked = walk_in(&tmp);
+        assert_eq!(found(&tmp, &walked), ["a.jsonl"]);
+        assert_eq!(walked.problems.first().map(|problem| problem.reason.as_str()), Some("not a regular file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_unreadable_folder_is_named_and_the_others_are_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let tmp = tree(&["a/a.jsonl", "b/b.jsonl"]);
+        let closed = tmp.path().join("a");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0)).expect("closed");
+        let walked = walk_in(&tmp);
+        let as_root = fs::read_dir(&closed).is_ok();
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("opened");
+        if as_root {
+            return; // Nothing is unreadable to root.
+        }
+        assert_eq!(found(&tmp, &walked), ["b/b.jsonl"]);
+        assert_eq!(
+            walked.problems.first().map(|problem| problem.reason.as_str()),
+            Some("not readable: permission denied")
+        );
+    }
+
+    /// The roots for these variables.
+    fn roots_of(variables: &[(&str, &str)]) -> Vec<PathBuf> {
+        roots(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| PathBuf::from(value)))
+    }
+
+    #[test]
+    fn sessions_are_looked_for_where_pi_and_omp_keep_them() {
+        assert_eq!(
+            roots_of(&[("HOME", "/h")]),
+            [Path::new("/h/.pi/agent/sessions"), Path::new("/h/.omp/agent/sessions")]
+        );
+        let moved = [("HOME", "/h"), ("PI_CODING_AGENT_DIR", "~/pi"), ("PI_CODING_AGENT_SESSION_DIR", "/s")];
+        assert_eq!(
+            roots_of(&moved),
+            [Path::new("/s"), Path::new("/h/pi/sessions"), Path::new("/h/.omp/agent/sessions")]
+        );
+        assert_eq!(roots_of(&[]), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_folder_of_our_own_setting_stands_alone() {
+        assert_eq!(roots_of(&[("HOME", "/h"), ("PI_MEMORY_SESSIONS_DIR", "~/s")]), [Path::new("/h/s")]);
+    }
+
+    #[test]
+    fn pis_settings_say_where_sessions_are() {
+        let tmp = tree(&[]);
+        fs::write(tmp.path().join("settings.json"), r#"{"sessionDir":"~/talks"}"#).expect("written");
+        let agent = tmp.path().to_string_lossy();
+        let expected =
+            [PathBuf::from("/h/talks"), tmp.path().join("sessions"), PathBuf::from("/h/.omp/agent/sessions")];
+        assert_eq!(roots_of(&[("HOME", "/h"), ("PI_CODING_AGENT_DIR", &agent)]), expected);
+    }
 }
