@@ -64,7 +64,7 @@ pub const TABLES: &str = "
         print   integer not null,
         placed  integer not null,
         last_entry text,
-        last_msg   integer
+        last_msg   integer not null
     ) without rowid;
 
     create table forgotten (hash integer primary key);

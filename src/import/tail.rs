@@ -1,0 +1,48 @@
+//! The session's own file, read from where it was left, on pi's event loop: short, bounded, and the truth that mends
+//! what the events missed.
+
+use std::path::Path;
+
+use super::stream::{Opened, Stream};
+use crate::error::Result;
+use crate::store::{Cursor, Progress, Store};
+
+/// How much of the file one call reads; what is more goes through an import.
+const BYTES: u64 = 1 << 20;
+const ENTRIES: usize = 500;
+
+/// What the tail brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    pub stored: u64,
+    /// Rows that took the file's text, or went because the file keeps nothing of them.
+    pub changed: u64,
+    /// Bytes still unread: import the file.
+    pub behind: u64,
+}
+
+/// Reads what is new in the session's file. A file that is not there yet has nothing new.
+pub fn tail(store: &Store, session: &str, file: &Path) -> Result<Tail> {
+    let Ok(meta) = std::fs::metadata(file) else { return Ok(Tail::default()) };
+    let path = std::fs::canonicalize(file)?;
+    let name = path.to_string_lossy().into_owned();
+    let state = store.file(&name)?.filter(|state| state.session.as_deref() == Some(session));
+    if state.as_ref().is_some_and(|state| super::source::Stamp::of(&meta).is_unchanged(state)) {
+        return Ok(Tail::default());
+    }
+    let mut stream = match Stream::open(&path, state, store.rules())? {
+        Opened::Stream(stream) if stream.session.id == session => stream,
+        _ => return Ok(Tail::default()),
+    };
+    let mut cursor = Cursor::new(&name, stream.session.clone(), stream.state.take());
+    let Some(batch) = stream.next(ENTRIES, BYTES)? else { return Ok(Tail::default()) };
+    let step = store.apply(&mut cursor, &batch.entries, Some(batch.end))?;
+    let behind = match step {
+        Progress::Private => 0,
+        // Another process reads the same file: it stores the same.
+        Progress::Overtaken => 0,
+        Progress::Applied(_) if cursor.reread => meta.len(),
+        Progress::Applied(_) => stream.behind(),
+    };
+    Ok(Tail { stored: cursor.counts.stored, changed: cursor.counts.changed, behind })
+}

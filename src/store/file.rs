@@ -1,0 +1,443 @@
+//! How far each of pi's session files was read, and the order its entries give to the rows of their session.
+//!
+//! Rows up to `placed` stand in the file's order; rows after it came from events and wait for the file to name them.
+//! Each entry read takes the place after `placed`: the row it claims moves there, a new row is put there.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, named_params};
+
+use super::session::Session;
+use super::write::{self, Found, New};
+use super::{Store, session};
+use crate::error::Result;
+use crate::message::{Body, Entry, Role};
+
+/// Added to the `seq` of rows that wait for their place, to make room before them.
+const PARKED: i64 = 1 << 40;
+
+/// How far a file was read, and what it looked like then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Size, change time (nanoseconds) and inode when it was read to its end; size -1 when it was not.
+    pub size: i64,
+    pub mtime: i64,
+    pub inode: i64,
+    /// The first byte not read yet, and the number of its line, from 1.
+    pub offset: u64,
+    pub line: u64,
+    /// A fingerprint of the bytes before `offset`: it tells an appended file from a rewritten one.
+    pub print: i64,
+}
+
+impl Mark {
+    /// Nothing read yet.
+    pub const START: Mark = Mark { size: -1, mtime: 0, inode: 0, offset: 0, line: 1, print: 0 };
+}
+
+/// What is remembered of a session file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// The session it holds.
+    pub session: Option<String>,
+    pub mark: Mark,
+    placed: i64,
+    last_entry: Option<String>,
+    last_msg: i64,
+}
+
+/// What reading entries changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub stored: u64,
+    pub duplicates: u64,
+    /// Rows that took the file's text, or went because the file keeps nothing of them.
+    pub changed: u64,
+}
+
+/// One entry and where it ends in the file.
+pub struct Placed {
+    pub entry: Entry,
+    /// The first byte and the line after it.
+    pub offset: u64,
+    pub line: u64,
+    /// No other entry of the same line follows: what was read may be remembered up to here.
+    pub last: bool,
+}
+
+/// How a call that applies entries ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// This many entries were applied; the others are to be given again.
+    Applied(usize),
+    /// Another reader of the same file was faster: start again from what it remembered.
+    Overtaken,
+    /// The session's folder is one of those never kept.
+    Private,
+}
+
+/// The place of a reader in a session file.
+pub struct Cursor {
+    path: String,
+    session: Session,
+    state: FileState,
+    /// The file was read from its start: a parent nobody knows is nowhere.
+    whole: bool,
+    /// The nearest kept message of each entry read so far, 0 for none.
+    links: HashMap<String, i64>,
+    /// Rows that moved, changed or went: the session is to be counted again.
+    stirred: bool,
+    /// A parent lies in a part of the file that was read before: only the whole file tells where.
+    pub reread: bool,
+    pub counts: Counts,
+}
+
+impl Cursor {
+    /// A reader that goes on where `state` ends, or begins anew.
+    pub fn new(path: &str, session: Session, state: Option<FileState>) -> Cursor {
+        let mut state = state.filter(|state| state.mark.offset > 0).unwrap_or(FileState {
+            session: None,
+            mark: Mark::START,
+            placed: 0,
+            last_entry: None,
+            last_msg: 0,
+        });
+        let whole = state.mark.offset == 0;
+        state.session = Some(session.id.clone());
+        Cursor {
+            path: path.to_owned(),
+            session,
+            state,
+            whole,
+            links: HashMap::new(),
+            stirred: false,
+            reread: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl Store {
+    /// What is remembered of every session file.
+    pub fn files(&self) -> Result<HashMap<String, FileState>> {
+        self.in_background(|connection| {
+            let mut statement = connection.prepare(&format!("{STATE} order by f.path"))?;
+            let rows = statement.query_map([], |row| Ok((row.get("path")?, state(row)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// What is remembered of one session file.
+    pub fn file(&self, path: &str) -> Result<Option<FileState>> {
+        self.reading(|connection| load(connection, path))
+    }
+
+    /// Applies entries in the file's order on the event loop's connection; `end` is given when they reach its end.
+    pub fn apply(&self, cursor: &mut Cursor, entries: &[Placed], end: Option<Mark>) -> Result<Progress> {
+        self.writing(|connection| self.apply_some(connection, cursor, entries, end, || false))
+    }
+
+    /// The same in the background: stops early when its time is up or a capture waits.
+    pub fn apply_in_background(&self, cursor: &mut Cursor, entries: &[Placed], end: Option<Mark>) -> Result<Progress> {
+        self.in_background(|connection| {
+            self.slot(connection, |connection, slot| {
+                self.apply_some(connection, cursor, entries, end, || slot.is_over())
+            })
+        })
+    }
+
+    fn apply_some(
+        &self,
+        connection: &Connection,
+        cursor: &mut Cursor,
+        entries: &[Placed],
+        end: Option<Mark>,
+        is_over: impl Fn() -> bool,
+    ) -> Result<Progress> {
+        let stored = load(connection, &cursor.path)?;
+        let expected = stored.as_ref().map_or((0, 0), |state| (state.mark.offset, state.placed));
+        let begins = cursor.whole && cursor.state.mark.offset == 0;
+        if !begins && expected != (cursor.state.mark.offset, cursor.state.placed) {
+            return Ok(Progress::Overtaken);
+        }
+        if self.private.covers(&cursor.session.cwd) {
+            return Ok(Progress::Private);
+        }
+        let number = if begins {
+            session::begin_from_file(connection, &cursor.session)?
+        } else {
+            session::number(connection, &cursor.session.id, 0)?
+        };
+        if self.is_private(connection, number)? {
+            return Ok(Progress::Private);
+        }
+        let mut reading = Reading::start(connection, cursor, number)?;
+        let mut applied = 0;
+        for placed in entries {
+            reading.apply(&placed.entry)?;
+            reading.cursor.state.mark.offset = placed.offset;
+            reading.cursor.state.mark.line = placed.line;
+            applied += 1;
+            if placed.last && is_over() {
+                break;
+            }
+        }
+        reading.count()?;
+        let end = end.filter(|_| applied == entries.len());
+        if let Some(end) = end {
+            reading.settle()?;
+            cursor.state.mark = if cursor.reread { Mark::START } else { end };
+        } else {
+            // Without a fingerprint the next reader starts anew, should this one not come to an end.
+            cursor.state.mark.size = -1;
+            cursor.state.mark.print = 0;
+        }
+        save(connection, &cursor.path, number, &cursor.state)?;
+        Ok(Progress::Applied(applied))
+    }
+}
+
+/// One transaction's work on one session.
+struct Reading<'a> {
+    connection: &'a Connection,
+    cursor: &'a mut Cursor,
+    session: i64,
+    started_at: i64,
+    /// The row at `placed`.
+    previous: i64,
+    /// There are rows after `placed`.
+    waiting: bool,
+    parked: bool,
+    /// Entries of which the file keeps nothing, but an event may have.
+    nothing: Vec<(Role, i64)>,
+    added: i64,
+    last_at: i64,
+    opening: Option<String>,
+}
+
+impl<'a> Reading<'a> {
+    fn start(connection: &'a Connection, cursor: &'a mut Cursor, session: i64) -> Result<Reading<'a>> {
+        let placed = cursor.state.placed;
+        let started_at = connection
+            .prepare_cached("select started_at from session where id = ?1")?
+            .query_row([session], |row| row.get(0))?;
+        let previous = connection
+            .prepare_cached("select id from msg where session = ?1 and seq = ?2")?
+            .query_row((session, placed), |row| row.get(0))
+            .optional()?
+            .unwrap_or(0);
+        let last: i64 = connection
+            .prepare_cached("select coalesce(max(seq), 0) from msg where session = ?1")?
+            .query_row([session], |row| row.get(0))?;
+        Ok(Reading {
+            connection,
+            cursor,
+            session,
+            started_at,
+            previous,
+            waiting: last > placed,
+            parked: last > PARKED,
+            nothing: Vec::new(),
+            added: 0,
+            last_at: 0,
+            opening: None,
+        })
+    }
+
+    fn apply(&mut self, entry: &Entry) -> Result<()> {
+        let ts = if entry.ts == 0 { self.started_at } else { entry.ts };
+        let ancestor = self.ancestor(entry)?;
+        let mut nearest = ancestor;
+        match &entry.body {
+            Body::Kept(kept) => {
+                let new = New::of(entry.id.as_deref(), ts, kept, true);
+                if let Some(id) = self.place(&new, ancestor)? {
+                    nearest = id;
+                }
+            }
+            Body::Nothing(Some(role)) => self.nothing.push((*role, ts)),
+            Body::Name(name) => write::rename(self.connection, self.session, name.as_deref())?,
+            Body::Nothing(None) | Body::Unknown(_) => {}
+            Body::Header(_) => return Ok(()),
+        }
+        self.cursor.state.last_msg = nearest;
+        if let Some(id) = &entry.id {
+            self.cursor.links.insert(id.clone(), nearest);
+            self.cursor.state.last_entry = Some(id.clone());
+        }
+        Ok(())
+    }
+
+    /// The nearest kept message before this entry on its branch, 0 for none.
+    fn ancestor(&mut self, entry: &Entry) -> Result<i64> {
+        let state = &self.cursor.state;
+        let Some(parent) = &entry.parent else {
+            return Ok(if entry.id.is_some() { 0 } else { state.last_msg });
+        };
+        if let Some(id) = self.cursor.links.get(parent) {
+            return Ok(*id);
+        }
+        if state.last_entry.as_ref() == Some(parent) {
+            return Ok(state.last_msg);
+        }
+        let known = self
+            .connection
+            .prepare_cached("select id from msg where session = ?1 and entry = ?2")?
+            .query_row((self.session, parent), |row| row.get(0))
+            .optional()?;
+        if let Some(id) = known {
+            return Ok(id);
+        }
+        self.cursor.reread |= !self.cursor.whole;
+        Ok(state.last_msg)
+    }
+
+    /// Puts a message at the next place; `None` when it is not wanted.
+    fn place(&mut self, new: &New<'_>, ancestor: i64) -> Result<Option<i64>> {
+        let placed = self.cursor.state.placed;
+        let seq = placed + 1;
+        let follows = ancestor == self.previous || (ancestor == 0 && placed == 0);
+        let parent = (!follows).then_some(ancestor);
+        // Without rows that wait, nothing can stand for the entry: look only whether it is wanted.
+        let found = write::find(self.connection, self.session, new, placed, 0)?;
+        let id = match found {
+            Found::Unwanted => return Ok(None),
+            Found::Row(row) => {
+                if write::claim(self.connection, self.session, &row, new)? {
+                    self.cursor.counts.changed += 1;
+                    self.cursor.stirred = true;
+                }
+                self.cursor.counts.duplicates += 1;
+                if row.seq != seq {
+                    self.make_room()?;
+                    self.cursor.stirred = true;
+                }
+                if row.seq != seq || row.parent != parent {
+                    self.connection
+                        .prepare_cached("update msg set seq = ?2, parent = ?3 where id = ?1")?
+                        .execute((row.id, seq, parent))?;
+                }
+                row.id
+            }
+            Found::New => {
+                if self.waiting {
+                    self.make_room()?;
+                    self.cursor.stirred = true;
+                }
+                self.cursor.counts.stored += 1;
+                self.added += 1;
+                self.last_at = self.last_at.max(new.ts);
+                if self.opening.is_none() && new.kept.role == Role::User {
+                    self.opening = Some(new.kept.text.chars().take(200).collect());
+                }
+                write::insert(self.connection, self.session, seq, parent, new)?
+            }
+        };
+        self.cursor.state.placed = seq;
+        self.previous = id;
+        Ok(Some(id))
+    }
+
+    /// Moves the rows that wait out of the way, once.
+    fn make_room(&mut self) -> Result<()> {
+        if !self.parked {
+            self.parked = true;
+            self.connection
+                .prepare_cached("update msg set seq = seq + ?3 where session = ?1 and seq > ?2 and seq < ?3")?
+                .execute((self.session, self.cursor.state.placed, PARKED))?;
+        }
+        Ok(())
+    }
+
+    /// Adds what this transaction stored to the session's counts.
+    fn count(&mut self) -> Result<()> {
+        if self.added > 0 {
+            self.connection
+                .prepare_cached(
+                    "update session set messages = messages + ?2, last_at = max(last_at, ?3),
+                                        opening = coalesce(opening, ?4) where id = ?1",
+                )?
+                .execute((self.session, self.added, self.last_at, &self.opening))?;
+        }
+        for (role, ts) in std::mem::take(&mut self.nothing) {
+            if !self.waiting {
+                break;
+            }
+            let placed = self.cursor.state.placed;
+            if let Some(row) = write::unclaimed(self.connection, self.session, role, ts, placed)? {
+                write::remove(self.connection, row.id)?;
+                self.cursor.counts.changed += 1;
+                self.cursor.stirred = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// At the end of the file: what still waits comes after it, without gaps.
+    fn settle(&mut self) -> Result<()> {
+        let placed = self.cursor.state.placed;
+        if self.waiting {
+            let waiting: Vec<(i64, i64)> = self
+                .connection
+                .prepare_cached("select id, seq from msg where session = ?1 and seq > ?2 order by seq")?
+                .query_map((self.session, placed), |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?;
+            for ((id, seq), place) in waiting.into_iter().zip(placed + 1..) {
+                if seq != place {
+                    self.connection.prepare_cached("update msg set seq = ?2 where id = ?1")?.execute((id, place))?;
+                }
+            }
+        }
+        if std::mem::take(&mut self.cursor.stirred) {
+            session::recount(self.connection, self.session)?;
+        }
+        Ok(())
+    }
+}
+
+const STATE: &str = "
+    select f.path, s.key as session, f.size, f.mtime, f.inode, f.offset, f.line, f.print, f.placed, f.last_entry,
+           f.last_msg
+    from file f left join session s on s.id = f.session";
+
+fn state(row: &SqlRow<'_>) -> rusqlite::Result<FileState> {
+    Ok(FileState {
+        session: row.get("session")?,
+        mark: Mark {
+            size: row.get("size")?,
+            mtime: row.get("mtime")?,
+            inode: row.get("inode")?,
+            offset: row.get::<_, i64>("offset")?.unsigned_abs(),
+            line: row.get::<_, i64>("line")?.unsigned_abs(),
+            print: row.get("print")?,
+        },
+        placed: row.get("placed")?,
+        last_entry: row.get("last_entry")?,
+        last_msg: row.get("last_msg")?,
+    })
+}
+
+fn load(connection: &Connection, path: &str) -> Result<Option<FileState>> {
+    Ok(connection.prepare_cached(&format!("{STATE} where f.path = ?1"))?.query_row([path], state).optional()?)
+}
+
+fn save(connection: &Connection, path: &str, session: i64, state: &FileState) -> Result<()> {
+    let mark = &state.mark;
+    connection
+        .prepare_cached(
+            "insert or replace into file
+                 (path, session, size, mtime, inode, offset, line, print, placed, last_entry, last_msg)
+             values (:path, :session, :size, :mtime, :inode, :offset, :line, :print, :placed, :last_entry, :last_msg)",
+        )?
+        .execute(named_params! {
+            ":path": path, ":session": session, ":size": mark.size, ":mtime": mark.mtime, ":inode": mark.inode,
+            ":offset": mark.offset.cast_signed(), ":line": mark.line.cast_signed(), ":print": mark.print,
+            ":placed": state.placed, ":last_entry": state.last_entry, ":last_msg": state.last_msg,
+        })?;
+    Ok(())
+}

@@ -1,0 +1,356 @@
+//! Sessions and the projects they belong to.
+
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+
+use super::Store;
+use crate::error::{Error, Kind, Result};
+use crate::text::fold::fold;
+
+/// What is known of a session: pi's header and name entries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    pub id: String,
+    pub cwd: String,
+    /// Unix milliseconds.
+    pub started_at: i64,
+    pub name: Option<String>,
+    /// Absolute path of pi's file.
+    pub file: Option<String>,
+    /// The file this session was forked from.
+    pub parent_file: Option<String>,
+    /// The session this one was forked from.
+    pub parent: Option<String>,
+}
+
+/// A session that holds messages, as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// The session's number inside the store.
+    pub number: i64,
+    pub session: Session,
+    /// The folder's bare name.
+    pub project: String,
+    pub last_at: i64,
+    pub messages: i64,
+    /// The first words the user said.
+    pub opening: String,
+}
+
+/// A folder pi was used in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    pub project: String,
+    pub cwd: String,
+    pub sessions: i64,
+    pub last_at: i64,
+}
+
+/// Folders whose sessions are never kept.
+pub(super) struct Private(GlobSet);
+
+impl Private {
+    pub(super) fn new(globs: &[String]) -> Result<Private> {
+        let wrong = |glob: &str, error: globset::Error| {
+            Error::new(Kind::InvalidArgument, format!("excludeFolders: {glob:?} is not a glob ({})", error.kind()))
+        };
+        let mut set = GlobSetBuilder::new();
+        for glob in globs {
+            let path = expand_home(Path::new(glob));
+            let base = path.to_string_lossy().trim_end_matches(['/', '\\']).to_owned();
+            // A folder that is named takes everything below it along.
+            for pattern in [base.clone(), format!("{base}/**")] {
+                set.add(Glob::new(&pattern).map_err(|error| wrong(glob, error))?);
+            }
+        }
+        Ok(Private(set.build().map_err(|error| wrong("", error))?))
+    }
+
+    pub(super) fn covers(&self, cwd: &str) -> bool {
+        !self.0.is_empty() && self.0.is_match(cwd)
+    }
+}
+
+/// The person's home folder.
+pub(super) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
+}
+
+/// `~` and `~/…` as absolute paths.
+pub(super) fn expand_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), home()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+/// A folder's bare name; the whole path when it has none.
+fn folder_name(cwd: &str) -> &str {
+    cwd.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(cwd)
+}
+
+impl Store {
+    /// Says what is known of a session, again when more becomes known. What is not said stays as it was.
+    pub fn begin(&self, session: &Session) -> Result<()> {
+        if session.id.is_empty() {
+            return Err(Error::new(Kind::InvalidArgument, "session.id is empty; give pi's session id"));
+        }
+        self.writing(|connection| begin(connection, session).map(drop))
+    }
+
+    /// The sessions last active, newest first; `query` narrows by name, opening and project.
+    pub fn sessions(
+        &self,
+        limit: usize,
+        offset: usize,
+        project: Option<&str>,
+        query: Option<&str>,
+    ) -> Result<Vec<SessionSummary>> {
+        self.reading(|connection| {
+            let projects = project.map(|project| resolve_project(connection, project)).transpose()?;
+            let words: Vec<String> =
+                query.map(|query| fold(query).split_whitespace().map(str::to_owned).collect()).unwrap_or_default();
+            let mut statement = connection
+                .prepare_cached(&format!("{SUMMARY} where s.messages > 0 order by s.last_at desc, s.id desc"))?;
+            let mut rows = statement.query([])?;
+            let (mut passed, mut found) = (0, Vec::new());
+            while found.len() < limit
+                && let Some(row) = rows.next()?
+            {
+                if let Some(projects) = &projects
+                    && !projects.contains(&row.get("project_id")?)
+                {
+                    continue;
+                }
+                let summary = summary(row)?;
+                if !words.is_empty() {
+                    let name = summary.session.name.as_deref().unwrap_or_default();
+                    let text = fold(&format!("{name}\n{}\n{}", summary.opening, summary.session.cwd));
+                    if !words.iter().all(|word| text.contains(word)) {
+                        continue;
+                    }
+                }
+                if passed < offset {
+                    passed += 1;
+                } else {
+                    found.push(summary);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Every folder pi was used in, the last used first.
+    pub fn projects(&self) -> Result<Vec<Project>> {
+        self.reading(|connection| {
+            let mut statement = connection.prepare_cached(
+                "select p.name, p.cwd, count(*), max(s.last_at)
+                 from session s join project p on p.id = s.project
+                 where s.messages > 0 group by p.id order by max(s.last_at) desc",
+            )?;
+            let rows = statement.query_map([], |row| {
+                Ok(Project { project: row.get(0)?, cwd: row.get(1)?, sessions: row.get(2)?, last_at: row.get(3)? })
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// The folders that hold the files of known sessions.
+    pub fn session_folders(&self) -> Result<Vec<PathBuf>> {
+        self.in_background(|connection| {
+            let mut statement = connection.prepare("select file from session where file is not null")?;
+            let mut folders = Vec::new();
+            for file in statement.query_map([], |row| row.get::<_, String>(0))? {
+                if let Some(folder) = Path::new(&file?).parent()
+                    && !folders.iter().any(|known| known == folder)
+                {
+                    folders.push(folder.to_owned());
+                }
+            }
+            Ok(folders)
+        })
+    }
+
+    /// The session of that id, or of that unambiguous prefix.
+    pub fn session(&self, id: &str) -> Result<SessionSummary> {
+        self.reading(|connection| {
+            let number = resolve(connection, id)?;
+            summary_of(connection, number)
+        })
+    }
+}
+
+/// Creates or completes the session's row, and returns its number.
+pub(super) fn begin(connection: &Connection, session: &Session) -> Result<i64> {
+    let known = connection
+        .prepare_cached("select s.id, p.cwd from session s join project p on p.id = s.project where s.key = ?1")?
+        .query_row([&session.id], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+        .optional()?;
+    let cwd = match &known {
+        Some((_, cwd)) if session.cwd.is_empty() => cwd.clone(),
+        _ => session.cwd.clone(),
+    };
+    let project = project(connection, &cwd)?;
+    let moved = known.as_ref().is_some_and(|(_, before)| *before != cwd);
+    if moved && let Some((number, _)) = &known {
+        super::write::unindex_session(connection, *number)?;
+    }
+    let number = connection
+        .prepare_cached(
+            "insert into session (key, project, started_at, name, file, parent_file, parent)
+             values (:key, :project, :started_at, :name, :file, :parent_file,
+                     coalesce(:parent, (select key from session where :parent_file is not null and file = :parent_file)))
+             on conflict (key) do update set
+                 project     = excluded.project,
+                 started_at  = case when excluded.started_at > 0 then excluded.started_at else started_at end,
+                 name        = coalesce(excluded.name, name),
+                 file        = coalesce(excluded.file, file),
+                 parent_file = coalesce(excluded.parent_file, parent_file),
+                 parent      = coalesce(excluded.parent, parent)
+             returning id",
+        )?
+        .query_row(
+            named_params! {
+                ":key": session.id, ":project": project, ":started_at": session.started_at, ":name": session.name,
+                ":file": session.file, ":parent_file": session.parent_file, ":parent": session.parent,
+            },
+            |row| row.get(0),
+        )?;
+    if moved {
+        super::write::index_session(connection, number)?;
+    }
+    Ok(number)
+}
+
+/// What a session file says of its session. A file known before keeps being the session's while it is there: a copy of
+/// it elsewhere must not take its place.
+pub(super) fn begin_from_file(connection: &Connection, session: &Session) -> Result<i64> {
+    let known: Option<String> = connection
+        .prepare_cached("select file from session where key = ?1 and file is not null")?
+        .query_row([&session.id], |row| row.get(0))
+        .optional()?;
+    let mut session = session.clone();
+    if known.is_some_and(|known| Path::new(&known).is_file()) {
+        session.file = None;
+    }
+    begin(connection, &session)
+}
+
+/// The session's number; one that nobody named yet is created.
+pub(super) fn number(connection: &Connection, key: &str, started_at: i64) -> Result<i64> {
+    let known = connection
+        .prepare_cached("select id from session where key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(number) => Ok(number),
+        None => begin(connection, &Session { id: key.to_owned(), started_at, ..Session::default() }),
+    }
+}
+
+fn project(connection: &Connection, cwd: &str) -> Result<i64> {
+    let known = connection
+        .prepare_cached("select id from project where cwd = ?1")?
+        .query_row([cwd], |row| row.get(0))
+        .optional()?;
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    connection.prepare_cached("insert into project (cwd, name) values (?1, ?2)")?.execute((cwd, folder_name(cwd)))?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// The numbers of the projects meant: an absolute folder, one with `~`, or a bare name that several may share.
+pub(super) fn resolve_project(connection: &Connection, project: &str) -> Result<Vec<i64>> {
+    let path = expand_home(Path::new(project));
+    let column = if path.is_absolute() || project.contains(['/', '\\']) { "cwd" } else { "name" };
+    let trimmed = path.to_string_lossy();
+    let trimmed = match trimmed.trim_end_matches(['/', '\\']) {
+        "" => &*trimmed,
+        some => some,
+    };
+    let mut statement = connection.prepare_cached(&format!("select id from project where {column} = ?1"))?;
+    let rows = statement.query_map([trimmed], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The number of the session with that id or unambiguous prefix.
+pub(super) fn resolve(connection: &Connection, id: &str) -> Result<i64> {
+    let unknown = || {
+        Error::new(Kind::NotFound, format!("no session {id:?} in the memory store; take an id that a search returned"))
+    };
+    if id.is_empty() {
+        return Err(unknown());
+    }
+    let mut statement = connection.prepare_cached(
+        "select id, key, started_at, coalesce(name, opening, '') from session
+         where key >= ?1 and substr(key, 1, length(?1)) = ?1 order by key = ?1 desc, last_at desc limit 6",
+    )?;
+    let found: Vec<(i64, String, i64, String)> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    match found.as_slice() {
+        [] => Err(unknown()),
+        [(number, ..)] => Ok(*number),
+        [(number, key, ..), ..] if key == id => Ok(*number),
+        several => {
+            let candidates: Vec<String> = several
+                .iter()
+                .map(|(_, key, at, title)| {
+                    let title: String = title.chars().take(40).collect();
+                    format!("{key} ({}, {title:?})", super::time::local_minute(*at))
+                })
+                .collect();
+            Err(Error::new(
+                Kind::Ambiguous,
+                format!("{id:?} begins several session ids: {}; give more of the id", candidates.join(", ")),
+            ))
+        }
+    }
+}
+
+const SUMMARY: &str = "
+    select s.id, s.key, s.started_at, s.last_at, s.messages, s.name, s.file, s.parent_file, s.parent, s.opening,
+           s.project as project_id, p.cwd, p.name as project
+    from session s join project p on p.id = s.project";
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<SessionSummary> {
+    Ok(SessionSummary {
+        number: row.get("id")?,
+        project: row.get("project")?,
+        last_at: row.get("last_at")?,
+        messages: row.get("messages")?,
+        opening: row.get::<_, Option<String>>("opening")?.unwrap_or_default(),
+        session: Session {
+            id: row.get("key")?,
+            cwd: row.get("cwd")?,
+            started_at: row.get("started_at")?,
+            name: row.get("name")?,
+            file: row.get("file")?,
+            parent_file: row.get("parent_file")?,
+            parent: row.get("parent")?,
+        },
+    })
+}
+
+pub(super) fn summary_of(connection: &Connection, number: i64) -> Result<SessionSummary> {
+    Ok(connection.prepare_cached(&format!("{SUMMARY} where s.id = ?1"))?.query_row([number], summary)?)
+}
+
+/// Counts the session's messages again, after rows went or changed their places.
+pub(super) fn recount(connection: &Connection, number: i64) -> Result<()> {
+    connection
+        .prepare_cached(
+            "update session set
+                 messages = (select count(*) from msg where session = ?1),
+                 last_at  = coalesce((select max(ts) from msg where session = ?1), 0),
+                 opening  = (select substr(coalesce(m.text, o.text), 1, 200)
+                             from msg m left join msg o on o.id = m.origin
+                             where m.session = ?1 and m.role = 0 order by m.seq limit 1)
+             where id = ?1",
+        )?
+        .execute([number])?;
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! What SQLite would do inside somebody's commit, done elsewhere: merging the index's segments and copying the log into
+//! the database. A thread of its own does it in short steps when nothing was written for a moment, and now and then
+//! also when writes never pause, so that neither segments nor the log pile up. It holds up nobody's exit.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rusqlite::hooks::Wal;
+
+use super::{Store, index, lock};
+use crate::error::Result;
+
+/// Nothing written for this long is a pause.
+const PAUSE: Duration = Duration::from_millis(4);
+/// Without a pause for this long, upkeep works between the writes.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// Pages a merge step writes: a step is to take a millisecond or two.
+const STEP: i32 = 8;
+/// Segments that writes without a pause may pile up: each one is looked at by every search.
+const SEGMENTS: u32 = 48;
+/// Pages of the log that wait to be copied into the database at most, and with which the log is begun anew.
+const COPY: u32 = 256;
+const BEGIN_ANEW: u32 = 4096;
+
+#[derive(Default)]
+pub(super) struct Upkeep {
+    /// When the latest write was, and when the first was that upkeep has not seen to.
+    written: Mutex<Written>,
+    changed: Condvar,
+    running: AtomicBool,
+    /// Pages in the log after the latest commit, and how many of them were copied.
+    log: Arc<AtomicU32>,
+    copied: AtomicU32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Written {
+    first: Option<Instant>,
+    latest: Option<Instant>,
+}
+
+impl Upkeep {
+    /// Notes a write; the first one starts the thread.
+    pub(super) fn note(&self, store: &Weak<Store>) {
+        let now = Instant::now();
+        let begins = {
+            let mut written = lock(&self.written);
+            written.latest = Some(now);
+            let begins = written.first.is_none();
+            written.first = written.first.or(Some(now));
+            begins
+        };
+        if begins {
+            self.changed.notify_one();
+        }
+        if !self.running.swap(true, Ordering::Relaxed) {
+            let store = store.clone();
+            let thread = std::thread::Builder::new().name("memory-upkeep".to_owned());
+            // Without a thread the next write tries again; until then the log and the segments grow.
+            if thread.spawn(move || run(&store)).is_err() {
+                self.running.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Watches how long the log grows by this connection's commits.
+    pub(super) fn watch(&self, connection: &mut Connection) -> Result<()> {
+        let log = Arc::clone(&self.log);
+        connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
+            log.store(pages.unsigned_abs(), Ordering::Relaxed);
+            Ok(())
+        }))?;
+        Ok(())
+    }
+
+    /// Wakes the thread, to see that the store closes.
+    pub(super) fn wake(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Waits for a pause after a write, or for patience to end; false when there was nothing to wait for.
+    fn wait(&self) -> Option<Occasion> {
+        let written = lock(&self.written);
+        let (Some(first), Some(latest)) = (written.first, written.latest) else {
+            drop(self.changed.wait_timeout(written, Duration::from_secs(1)));
+            return None;
+        };
+        let now = Instant::now();
+        let (rested, waited) = (now.duration_since(latest), now.duration_since(first));
+        if rested >= PAUSE {
+            return Some(Occasion::Pause);
+        }
+        if waited >= PATIENCE {
+            return Some(Occasion::Between);
+        }
+        drop(self.changed.wait_timeout(written, PAUSE - rested));
+        None
+    }
+
+    /// Forgets the writes seen to, unless others came meanwhile.
+    fn done(&self, since: Instant) {
+        let mut written = lock(&self.written);
+        written.first = written.latest.filter(|latest| *latest > since);
+    }
+}
+
+/// When upkeep works.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Occasion {
+    Pause,
+    Between,
+}
+
+/// A panic in here must not become pi's.
+fn run(store: &Weak<Store>) {
+    loop {
+        let Some(store) = store.upgrade() else { return };
+        if store.is_closing() {
+            return;
+        }
+        let Some(occasion) = store.upkeep.wait() else { continue };
+        let since = Instant::now();
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.keep_up(occasion)));
+        match worked {
+            Ok(Ok(true)) => {}
+            // Done, or a failure that the next write's own error will tell: rest until something is written again.
+            _ => store.upkeep.done(since),
+        }
+    }
+}
+
+impl Store {
+    /// One step; true when there is more to do.
+    fn keep_up(&self, occasion: Occasion) -> Result<bool> {
+        let more = self.in_background(|connection| {
+            if occasion == Occasion::Between && index::segments(connection)? <= SEGMENTS {
+                return Ok(false);
+            }
+            self.merge(connection)
+        })?;
+        let log = self.upkeep.log.load(Ordering::Relaxed);
+        let copied = self.upkeep.copied.load(Ordering::Relaxed);
+        // The log was begun anew since when it is shorter than what was copied of it.
+        let uncopied = if log < copied { log } else { log - copied };
+        if log >= BEGIN_ANEW || (uncopied >= COPY && occasion == Occasion::Pause && !more) {
+            self.in_background(|connection| self.copy_log(connection, log))?;
+        }
+        Ok(more)
+    }
+
+    fn merge(&self, connection: &mut Connection) -> Result<bool> {
+        let slot = self.turn.after();
+        let more = index::merge_step(connection, STEP);
+        drop(slot);
+        more
+    }
+
+    /// Copies the log while others write, and begins it anew when it grew long.
+    fn copy_log(&self, connection: &mut Connection, pages: u32) -> Result<()> {
+        checkpoint(connection, "passive")?;
+        self.upkeep.copied.store(pages, Ordering::Relaxed);
+        if pages >= BEGIN_ANEW {
+            // Little is left to copy now: those who write wait for that little only.
+            let _slot = self.turn.after();
+            checkpoint(connection, "truncate")?;
+            self.upkeep.log.store(0, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Leaves nothing to do: every merge done, the log empty. What was forgotten is gone from both then.
+    pub(crate) fn tidy(&self) -> Result<()> {
+        while !self.is_closing() && self.in_background(|connection| self.merge(connection))? {}
+        self.in_background(|connection| {
+            checkpoint(connection, "passive")?;
+            let _slot = self.turn.after();
+            checkpoint(connection, "truncate")
+        })
+    }
+}
+
+/// A reader or another process in the way leaves some of it for the next time.
+fn checkpoint(connection: &Connection, kind: &str) -> Result<()> {
+    connection.query_row(&format!("pragma wal_checkpoint({kind})"), [], |_| Ok(()))?;
+    Ok(())
+}
