@@ -3,7 +3,9 @@
 mod cut;
 pub mod fold;
 mod han;
+pub(crate) mod matcher;
 pub mod snippet;
 pub mod terms;
 
 pub(crate) use cut::{Cut, cut};
+pub use snippet::highlight;

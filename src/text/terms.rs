@@ -185,10 +185,10 @@ pub(crate) fn squeeze(units: &[u32], into: &mut Vec<u32>) {
             space = true;
         } else {
             if space && !into.is_empty() {
-                into.push(' ' as u32);
+                into.push(class::SPACE | ' ' as u32);
             }
             space = false;
-            into.push(character(unit) as u32);
+            into.push(unit);
         }
     }
 }

@@ -1,0 +1,279 @@
+//! Finds a query's terms in a text.
+
+use std::collections::HashMap;
+
+use super::fold::{Folded, character, class};
+use super::terms::{Query, Spreading, push_word, stem};
+use super::{Cut, cut};
+
+/// What sort of term a query's term is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One character of a run that has pairs; it weighs little.
+    Char,
+    /// One character that stands alone.
+    Single,
+    /// Two characters that stand together.
+    Pair,
+    /// A word, by its stem.
+    Word,
+    /// An identifier or the like, as written.
+    Whole,
+    /// Two words, or a word and a character, one after the other. The index does not hold these.
+    Next,
+}
+
+/// One distinct term of a query.
+#[derive(Clone, Debug)]
+pub(crate) struct Term {
+    /// As the index holds it.
+    pub(crate) text: String,
+    pub(crate) kind: Kind,
+    /// The atoms of the query it first stands for.
+    pub(crate) atoms: std::ops::Range<usize>,
+    /// How often the query says it.
+    pub(crate) times: u32,
+}
+
+/// A term found in a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Match {
+    /// Which of the matcher's terms.
+    pub(crate) term: u16,
+    /// The word is the query's own, not just of the same stem.
+    pub(crate) exact: bool,
+    /// The how-manyth character or word of the text its last atom is.
+    pub(crate) place: u32,
+    /// Where it stands in the folded text.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// What a text was found to hold. Reusable.
+#[derive(Default)]
+pub(crate) struct Matches {
+    pub(crate) folded: Folded,
+    pub(crate) list: Vec<Match>,
+    /// Characters and words of the text.
+    pub(crate) length: u32,
+    word: String,
+    squeezed: Vec<u32>,
+}
+
+/// A query's terms, ready to be found.
+#[derive(Default)]
+pub(crate) struct Matcher {
+    pub(crate) terms: Vec<Term>,
+    phrases: Vec<Vec<u32>>,
+    /// A bit for each character of the basic plane, folded onto fewer bits: most characters of a text end here.
+    some_chars: Vec<u64>,
+    chars: HashMap<char, u16, Spreading>,
+    /// Bits for the first two letters of the query's words.
+    some_words: Vec<u64>,
+    exact: HashMap<String, u16, Spreading>,
+    stems: HashMap<String, u16, Spreading>,
+    wholes: HashMap<String, u16, Spreading>,
+    pairs: HashMap<(u16, u16), u16, Spreading>,
+}
+
+const CHAR_BITS: usize = 1 << 16;
+const WORD_BITS: usize = 1 << 10;
+
+fn test(bits: &[u64], bit: usize) -> bool {
+    bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 != 0)
+}
+
+fn set(bits: &mut [u64], bit: usize) {
+    if let Some(word) = bits.get_mut(bit / 64) {
+        *word |= 1 << (bit % 64);
+    }
+}
+
+/// The bit of a word's first two letters; stemming can turn y into i and takes nothing off the front.
+fn word_bit(units: &[u32]) -> usize {
+    let letter = |at: usize| match units.get(at).map_or(' ', |&unit| character(unit)) {
+        'y' => 'i' as usize,
+        c => c as usize,
+    };
+    (letter(0) * 31 + letter(1)) % WORD_BITS
+}
+
+impl Matcher {
+    /// The terms of a query.
+    pub(crate) fn new(query: &Query) -> Matcher {
+        let mut matcher =
+            Matcher { some_chars: vec![0; CHAR_BITS / 64], some_words: vec![0; WORD_BITS / 64], ..Matcher::default() };
+        matcher.phrases = query.phrases.iter().map(|phrase| phrase.units.clone()).collect();
+        let atoms = &query.atoms;
+        let tight = |at: usize| {
+            // Whether this atom and the one before it are one pair of characters.
+            at.checked_sub(1)
+                .and_then(|before| atoms.get(before))
+                .zip(atoms.get(at))
+                .is_some_and(|(a, b)| a.unspaced && b.unspaced && b.glued)
+        };
+        let mut ids = Vec::with_capacity(atoms.len());
+        for (at, atom) in atoms.iter().enumerate() {
+            let kind = match (atom.unspaced, tight(at) || tight(at + 1)) {
+                (false, _) => Kind::Word,
+                (true, true) => Kind::Char,
+                (true, false) => Kind::Single,
+            };
+            let id = matcher.add(&atom.term, kind, at..at + 1);
+            ids.push(id);
+            if atom.unspaced {
+                if let Some(c) = atom.text.chars().next() {
+                    matcher.chars.insert(c, id);
+                    set(&mut matcher.some_chars, c as usize % CHAR_BITS);
+                }
+            } else {
+                let units = Folded::new(&atom.text);
+                set(&mut matcher.some_words, word_bit(units.units()));
+                matcher.exact.insert(atom.text.clone(), id);
+                matcher.stems.insert(atom.term.clone(), id);
+            }
+        }
+        for at in 1..atoms.len() {
+            let (Some(&a), Some(&b)) = (ids.get(at - 1), ids.get(at)) else { continue };
+            let (Some(first), Some(second)) = (atoms.get(at - 1), atoms.get(at)) else { continue };
+            let (text, kind) = if tight(at) {
+                (format!("{}{}", first.term, second.term), Kind::Pair)
+            } else {
+                (format!("{} {}", first.term, second.term), Kind::Next)
+            };
+            let id = matcher.add(&text, kind, at - 1..at + 1);
+            matcher.pairs.insert((a, b), id);
+        }
+        for (whole, atoms) in &query.wholes {
+            // A whole that is also one of the query's words needs no term of its own.
+            if !matcher.stems.contains_key(whole) {
+                let id = matcher.add(whole, Kind::Whole, atoms.clone());
+                matcher.wholes.insert(whole.clone(), id);
+            }
+        }
+        matcher
+    }
+
+    fn add(&mut self, text: &str, kind: Kind, atoms: std::ops::Range<usize>) -> u16 {
+        // A character that stands alone somewhere is a term wherever it stands.
+        let of = |kind: Kind| if kind == Kind::Char { Kind::Single } else { kind };
+        let found = self.terms.iter_mut().enumerate().find(|(_, term)| of(term.kind) == of(kind) && term.text == text);
+        if let Some((at, term)) = found {
+            term.times += 1;
+            if kind == Kind::Single {
+                term.kind = kind;
+            }
+            return at as u16;
+        }
+        self.terms.push(Term { text: text.to_owned(), kind, atoms, times: 1 });
+        (self.terms.len() - 1) as u16
+    }
+
+    /// Finds the terms in a text; what was in `matches` is gone.
+    pub(crate) fn find(&self, text: &str, matches: &mut Matches) {
+        let Matches { folded, list, length, word, .. } = matches;
+        folded.set(text);
+        list.clear();
+        let units = folded.units();
+        let mut place = 0;
+        // The atom before this one, when the query has it: its place, end and term.
+        let mut before: Option<(u32, u32, u16)> = None;
+        cut(units, |piece| {
+            let (id, exact, start, end) = match piece {
+                Cut::Char(at) => {
+                    place += 1;
+                    let c = units.get(at).copied().map_or(' ', character);
+                    if !test(&self.some_chars, c as usize % CHAR_BITS) {
+                        return;
+                    }
+                    let Some(&id) = self.chars.get(&c) else { return };
+                    (id, true, at as u32, at as u32 + 1)
+                }
+                Cut::Word(start, end) => {
+                    place += 1;
+                    if !test(&self.some_words, word_bit(units.get(start..end).unwrap_or_default()))
+                        && self.wholes.is_empty()
+                    {
+                        return;
+                    }
+                    push_word(units, start, end, word);
+                    let (id, exact) = match self.exact.get(word.as_str()) {
+                        Some(&id) => (id, true),
+                        None => {
+                            let stem = stem(word);
+                            match self.stems.get(stem.as_ref()) {
+                                Some(&id) => (id, false),
+                                // contentlessdelete as one word, where the query has contentlessDelete.
+                                None => match self.wholes.get(stem.as_ref()) {
+                                    Some(&id) => (id, true),
+                                    None => return,
+                                },
+                            }
+                        }
+                    };
+                    (id, exact, start as u32, end as u32)
+                }
+                Cut::Whole(start, end) => {
+                    if self.wholes.is_empty()
+                        && !test(&self.some_words, word_bit(units.get(start..end).unwrap_or_default()))
+                    {
+                        return;
+                    }
+                    push_word(units, start, end, word);
+                    let stem = stem(word);
+                    // A whole of the text can be a word of the query: typescript, in TypeScript.
+                    let Some(&id) = self.wholes.get(stem.as_ref()).or_else(|| self.stems.get(stem.as_ref())) else {
+                        return;
+                    };
+                    list.push(Match { term: id, exact: true, place, start: start as u32, end: end as u32 });
+                    return;
+                }
+            };
+            list.push(Match { term: id, exact, place, start, end });
+            if let Some((was, ended, first)) = before.filter(|&(was, ..)| was + 1 == place)
+                && let Some(&pair) = self.pairs.get(&(first, id))
+            {
+                let is_pair = self.terms.get(usize::from(pair)).is_some_and(|term| term.kind == Kind::Pair);
+                if !is_pair || ended == start {
+                    let from = list
+                        .iter()
+                        .rev()
+                        .find(|found| found.place == was && found.end == ended)
+                        .map_or(start, |found| found.start);
+                    list.push(Match { term: pair, exact: true, place, start: from, end });
+                }
+            }
+            before = Some((place, end, id));
+        });
+        *length = place;
+    }
+
+    /// The query quotes something.
+    pub(crate) fn has_quotes(&self) -> bool {
+        !self.phrases.is_empty()
+    }
+
+    /// Whether every quoted phrase stands in the text last looked through, as written.
+    pub(crate) fn has_phrases(&self, matches: &mut Matches) -> bool {
+        if self.phrases.is_empty() {
+            return true;
+        }
+        let Matches { folded, squeezed, .. } = matches;
+        squeezed.clear();
+        super::terms::squeeze(folded.units(), squeezed);
+        self.phrases.iter().all(|phrase| holds(squeezed, phrase))
+    }
+}
+
+/// Whether a phrase stands in a text, both squeezed, and not inside longer words.
+fn holds(text: &[u32], phrase: &[u32]) -> bool {
+    let (Some(&first), Some(&last)) = (phrase.first(), phrase.last()) else { return true };
+    let is_word = |unit: Option<&u32>| unit.is_some_and(|&unit| unit & class::WORD != 0);
+    let matches = |window: &[u32]| window.iter().zip(phrase).all(|(a, b)| character(*a) == character(*b));
+    text.windows(phrase.len()).enumerate().any(|(at, window)| {
+        window.first().is_some_and(|unit| character(*unit) == character(first))
+            && matches(window)
+            && !(is_word(Some(&first)) && at.checked_sub(1).is_some_and(|before| is_word(text.get(before))))
+            && !(is_word(Some(&last)) && is_word(text.get(at + phrase.len())))
+    })
+}
