@@ -27,13 +27,17 @@ export function capture(pi: ExtensionAPI, memory: Memory): void {
 	});
 	pi.on("session_info_changed", (_event, ctx) => memory.attempt(ctx, (store) => begin(store, memory, ctx)));
 
-	const mend = (ctx: ExtensionContext) => memory.attempt(ctx, (store) => tail(store, memory, ctx));
-	pi.on("turn_end", (_event, ctx) => mend(ctx));
-	pi.on("agent_settled", (_event, ctx) => mend(ctx));
+	pi.on("turn_end", (_event, ctx) => mend(memory, ctx));
+	pi.on("agent_settled", (_event, ctx) => mend(memory, ctx));
 	pi.on("session_shutdown", async (_event, ctx) => {
-		mend(ctx);
+		mend(memory, ctx);
 		await memory.close();
 	});
+}
+
+/** Makes the store equal to the session's file as it is now. */
+export function mend(memory: Memory, ctx: ExtensionContext): void {
+	memory.attempt(ctx, (store) => tail(store, memory, ctx));
 }
 
 /** Registers pi's present session; its id, or nothing when it is not to be kept. */

@@ -2,7 +2,7 @@
 
 import { homedir } from "node:os";
 import type { Hit, Message, SearchResult, SessionSummary, Waiting, Window } from "../index.js";
-import { number, type Words } from "./words.ts";
+import { number, plural, type Words } from "./words.ts";
 
 /** What a tool returns at most, and how long one message of a reading may be, in UTF-16 units. */
 export const SEARCH_LIMIT = 6_000;
@@ -25,7 +25,7 @@ export function searchForModel(query: string, result: SearchResult, waiting?: Wa
 	const groups = bySession(result);
 	const shown = groups.slice(0, SESSION_LIMIT);
 	const head = [
-		`${count(result.total, result.totalIsCapped, "message")} in past conversations, quoted below: ${RECORDS}.`,
+		`${plural(result.total, "message", result.totalIsCapped)} in past conversations, quoted below: ${RECORDS}.`,
 		result.tier === "all" ? "Tier all: the best has every word." : "Tier some: none has every word.",
 		...(result.missing.length > 0 ? [`Nothing has: ${result.missing.join(", ")}.`] : []),
 		...(result.complete ? [] : ["The search was cut short (very common words)."]),
@@ -45,7 +45,7 @@ export function searchForModel(query: string, result: SearchResult, waiting?: Wa
 		}
 	}
 	const left = result.hits.length - hits;
-	if (left > 0) text += `\n\n(${count(left, false, "more hit")} not shown: add words, or narrow by project or since.)`;
+	if (left > 0) text += `\n\n(${plural(left, "more hit")} not shown: add words, or narrow by project or since.)`;
 	return harmless(text);
 }
 
@@ -56,10 +56,10 @@ function nothingForModel(query: string, result: SearchResult, waiting?: Waiting)
 		`0 messages in past conversations for ${JSON.stringify(cut(query, ECHO_LIMIT))}. Tier none.`,
 		...(hasWord(query) ? [] : ["The query has no word to search for."]),
 		...(result.missing.length > 0 ? [`Nothing has: ${cut(result.missing.join(", "), 500)}.`] : []),
-		`Searched ${count(messages, false, "message")} in ${count(sessions, false, "session")}${since}.`,
+		`Searched ${plural(messages, "message")} in ${plural(sessions, "session")}${since}.`,
 		...(waiting && waiting.files > 0
 			? [
-					`${count(waiting.files, false, "existing session file")} not imported yet: the user can bring them in with /recall import.`,
+					`${plural(waiting.files, "existing session file")} not imported yet: the user can bring them in with /recall import.`,
 				]
 			: hasWord(query)
 				? ["Try fewer or other keywords."]
@@ -68,7 +68,7 @@ function nothingForModel(query: string, result: SearchResult, waiting?: Waiting)
 }
 
 function hitLine(hit: Hit, first: Hit): string {
-	const copies = hit.copies.length > 0 ? ` · also in ${count(hit.copies.length, false, "fork")}` : "";
+	const copies = hit.copies.length > 0 ? ` · also in ${plural(hit.copies.length, "fork")}` : "";
 	const date = day(hit.ts) === day(first.ts) ? "" : ` · ${minute(hit.ts)}`;
 	return `#${hit.seq} ${hit.role} msg_id=${hit.id}${date}${copies}`;
 }
@@ -279,8 +279,4 @@ export function harmless(text: string): string {
 
 function hasWord(query: string): boolean {
 	return /[\p{L}\p{N}]/u.test(query);
-}
-
-function count(value: number, capped: boolean, noun: string): string {
-	return `${number(value)}${capped ? "+" : ""} ${noun}${value === 1 && !capped ? "" : "s"}`;
 }

@@ -3,6 +3,7 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { type Static, Type } from "typebox";
 import type { Exclusion } from "../index.js";
+import { mend } from "./capture.ts";
 import { readForModel, searchForModel } from "./format.ts";
 import type { Memory } from "./memory.ts";
 
@@ -65,6 +66,8 @@ export function tools(pi: ExtensionAPI, memory: Memory): void {
 
 async function runSearch(memory: Memory, params: Static<typeof SearchParameters>, ctx: ExtensionContext) {
 	const { store } = memory;
+	// The present turn is in the file by now: it gets its entry ids, and is not taken for a session still to import.
+	mend(memory, ctx);
 	const limit = Math.min(Math.max(Math.trunc(params.limit ?? 10) || 1, 1), SEARCH_MOST);
 	const result = store.search(params.query, {
 		limit,

@@ -16,18 +16,17 @@ const en = {
 	recallImport: "bring in pi's existing session files",
 	recallStats: "how much is kept",
 
-	hits: (hits: string, sessions: number) => `${hits} in ${sessions} ${sessions === 1 ? "session" : "sessions"}`,
-	messages: (count: number, more = false) =>
-		`${number(count)}${more ? "+" : ""} ${count === 1 && !more ? "message" : "messages"}`,
+	hits: (hits: string, sessions: number) => `${hits} in ${plural(sessions, "session")}`,
+	messages: (count: number, more = false) => plural(count, "message", more),
 	someWords: "no message has every word",
 	missing: (words: string) => `nothing has: ${words}`,
 	cutShort: "the search was cut short: its words are too common",
-	copies: (count: number) => `also in ${count} ${count === 1 ? "fork" : "forks"}`,
+	copies: (count: number) => `also in ${plural(count, "fork")}`,
 	moreHits: (count: number) => `${number(count)} more; narrow it with further words`,
 	noHit: (query: string) => `Nothing found for “${query}”.`,
 	noWord: "The query has no word to search for.",
 	searched: (messages: number, sessions: number, since: string) =>
-		`Searched ${number(messages)} messages in ${number(sessions)} sessions${since ? `, the oldest of ${since}` : ""}.`,
+		`Searched ${plural(messages, "message")} in ${plural(sessions, "session")}${since ? `, the oldest of ${since}` : ""}.`,
 	waiting: (files: number) =>
 		`${number(files)} session ${files === 1 ? "file is" : "files are"} not in yet: /recall import brings ${files === 1 ? "it" : "them"} in.`,
 	nothingKept: "Nothing is kept yet.",
@@ -36,7 +35,7 @@ const en = {
 	importing: (done: number, all: number, megabytes: string, stored: number) =>
 		`memory: importing ${number(done)}/${number(all)} files · ${megabytes} MB · ${number(stored)} messages`,
 	imported: (stored: number, sessions: number, files: number, seconds: string) =>
-		`${number(stored)} new messages from ${number(sessions)} sessions (${number(files)} files, ${seconds} s).`,
+		`${plural(stored, "new message")} from ${plural(sessions, "session")} (${plural(files, "file")}, ${seconds} s).`,
 	importCancelled: "Cancelled; what is in stays in. /recall import goes on from there.",
 	duplicates: (count: number) => `${number(count)} were in already.`,
 	skipped: (count: number) => `${number(count)} left out:`,
@@ -110,6 +109,11 @@ const zh: Words = {
 /** A count with thousands separated, the same in both languages. */
 export function number(count: number): string {
 	return count.toLocaleString("en");
+}
+
+/** A count of English things; `more` says that there are more than counted. */
+export function plural(count: number, noun: string, more = false): string {
+	return `${number(count)}${more ? "+" : ""} ${noun}${count === 1 && !more ? "" : "s"}`;
 }
 
 /** The language the environment asks for: the first of LC_ALL, LC_MESSAGES and LANG that is set decides. */

@@ -35,7 +35,7 @@ test("a killed pi loses nothing that ended, and the next start mends the rest", 
 	assert.deepEqual(texts(home.rows()), ["remember 灯塔", "lighthouse noted"]);
 
 	await home.print("go on", { args: ["-c"], steps: [say("yes")] });
-	assert.deepEqual(texts(home.rows()).slice(-2), ["go on", "yes"]);
+	assert.deepEqual(texts(home.rows()).sort(), ["go on", "lighthouse noted", "remember 灯塔", "yes"]);
 });
 
 test("--no-session keeps nothing", async (t) => {

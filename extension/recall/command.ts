@@ -1,6 +1,7 @@
 // /recall: the person's way to what was said.
 
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { mend } from "../capture.ts";
 import { searchForPerson, sessionsForPerson } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { type Answer, show } from "./answer.ts";
@@ -45,6 +46,7 @@ export function recall(pi: ExtensionAPI, memory: Memory): void {
 async function run(memory: Memory, args: string, ctx: ExtensionCommandContext): Promise<Answer | undefined> {
 	const [, name = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(args) ?? [];
 	const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+	mend(memory, ctx);
 	if (subcommand) return subcommand(memory, rest, ctx);
 	if (args === "") {
 		const sessions = memory.store.sessions({ limit: SESSIONS });
