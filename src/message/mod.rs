@@ -286,10 +286,12 @@ impl<'a> Fields<'a> {
 
     fn time(&self) -> Option<i64> {
         let raw = self.timestamp?;
-        match json::text(raw) {
-            Some(iso) => DateTime::parse_from_rfc3339(&iso).ok().map(|time| time.timestamp_millis()),
-            None => json::number(raw),
-        }
+        let ms = match json::text(raw) {
+            Some(iso) => DateTime::parse_from_rfc3339(&iso).ok()?.timestamp_millis(),
+            None => json::number(raw)?,
+        };
+        // JavaScript's Date goes no further.
+        (1..=8_640_000_000_000_000).contains(&ms).then_some(ms)
     }
 }
 
@@ -302,7 +304,7 @@ fn entry((fields, inner): (Fields<'_>, Option<Fields<'_>>), rules: &Rules) -> Re
     let kind = fields.kind().ok_or(Malformed("an object that is no entry of a session"))?;
     let body = match kind.as_ref() {
         "message" => return message(&inner.ok_or(Malformed("a message entry without its message"))?, &fields, rules),
-        "session" => header(&fields)?,
+        "session" => return header(&fields),
         "compaction" | "branch_summary" => render::summary(&fields),
         "custom_message" => render::custom(&fields, rules)?,
         "session_info" => Body::Name(string(fields.name).map(|name| name.trim().to_owned())),
@@ -331,14 +333,16 @@ fn message(message: &Fields<'_>, entry: &Fields<'_>, rules: &Rules) -> Result<En
     })
 }
 
-fn header(fields: &Fields<'_>) -> Result<Body, Malformed> {
-    Ok(Body::Header(Header {
+fn header(fields: &Fields<'_>) -> Result<Entry, Malformed> {
+    let started_at = fields.time().unwrap_or(0);
+    let header = Header {
         id: string(fields.id).ok_or(Malformed("a session header without an id"))?,
         cwd: string(fields.cwd).unwrap_or_default(),
-        started_at: fields.time().unwrap_or(0),
+        started_at,
         parent_file: string(fields.parent_session).or_else(|| string(fields.branched_from)),
         name: string(fields.title),
-    }))
+    };
+    Ok(Entry { id: None, parent: None, ts: started_at, body: Body::Header(header) })
 }
 
 #[cfg(test)]
@@ -489,6 +493,7 @@ mod tests {
         assert_eq!((entry.id.as_deref(), entry.parent.as_deref(), entry.ts), (Some("e"), Some("p"), 5));
         assert_eq!(one(&user("x")).ts, 1_792_072_920_000);
         assert_eq!(one(r#"{"role":"user","content":"x"}"#).ts, 0);
+        assert_eq!(one(r#"{"role":"user","content":"x","timestamp":1e300}"#).ts, 0);
     }
 
     #[test]
