@@ -441,3 +441,183 @@ fn save(connection: &Connection, path: &str, session: i64, state: &FileState) ->
         })?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::store::Span;
+    use crate::store::testing::{Place, bare, entry, failure, user};
+
+    #[test]
+    fn the_file_brings_entry_ids_to_what_events_stored() {
+        let place = Place::new();
+        let first = place.capture("s", &bare(1, "one")).id;
+        place.capture("s", &bare(2, "two"));
+        let file = place.file("s.jsonl", "s", &[user("a", None, 1, "one"), user("b", Some("a"), 2, "two")]);
+        let tail = place.tail("s", &file);
+        assert_eq!((tail.stored, tail.changed, tail.behind), (0, 0, 0));
+        assert_eq!(place.rows("s"), ["1 a one", "2 b two"]);
+        assert_eq!(place.messages("s").first().map(|row| row.id), first);
+    }
+
+    #[test]
+    fn what_no_event_carried_takes_its_place_between() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "one"));
+        place.capture("s", &bare(3, "three"));
+        let entries = [user("a", None, 1, "one"), user("b", Some("a"), 2, "two"), user("c", Some("b"), 3, "three")];
+        let file = place.file("s.jsonl", "s", &entries);
+        assert_eq!(place.tail("s", &file).stored, 1);
+        assert_eq!(place.rows("s"), ["1 a one", "2 b two", "3 c three"]);
+    }
+
+    #[test]
+    fn a_message_the_file_does_not_have_yet_stays_at_the_end() {
+        let place = Place::new();
+        place.capture("s", &bare(2, "late"));
+        let file = place.file("s.jsonl", "s", &[user("a", None, 1, "early")]);
+        place.tail("s", &file);
+        assert_eq!(place.rows("s"), ["1 a early", "2 - late"]);
+    }
+
+    #[test]
+    fn a_rewritten_message_keeps_its_row_and_takes_the_files_text() {
+        let place = Place::new();
+        let id = place.capture("s", &bare(1, "before zebra")).id;
+        let file = place.file("s.jsonl", "s", &[user("a", None, 1, "after giraffe")]);
+        assert_eq!(place.tail("s", &file).changed, 1);
+        assert_eq!(place.rows("s"), ["1 a after giraffe"]);
+        assert_eq!(place.messages("s").first().map(|row| row.id), id);
+        assert_eq!((place.finds("zebra"), place.finds("giraffe")), (0, 1));
+    }
+
+    #[test]
+    fn a_message_the_file_keeps_nothing_of_goes() {
+        let place = Place::new();
+        place.capture("s", &failure("c1", 1, "boom"));
+        let success = failure("c1", 1, "boom").replace("true", "false");
+        let file = place.file("s.jsonl", "s", &[entry("a", None, &success), user("b", Some("a"), 2, "next")]);
+        assert_eq!(place.tail("s", &file).changed, 1);
+        assert_eq!(place.rows("s"), ["1 b next"]);
+    }
+
+    #[test]
+    fn parallel_errors_of_one_time_and_text_are_two() {
+        let place = Place::new();
+        let (one, two) = (failure("c1", 1, "boom"), failure("c2", 1, "boom"));
+        assert!(place.capture("s", &one).stored && place.capture("s", &two).stored);
+        assert!(!place.capture("s", &one).stored && !place.capture("s", &two).stored);
+        let file = place.file("s.jsonl", "s", &[entry("a", None, &one), entry("b", Some("a"), &two)]);
+        assert_eq!(place.import(&file).stored, 0);
+        assert_eq!(place.rows("s"), ["1 a ✗ bash: boom", "2 b ✗ bash: boom"]);
+    }
+
+    #[test]
+    fn an_import_again_stores_nothing_whatever_happened_to_the_file() {
+        let place = Place::new();
+        let entries = [user("a", None, 1, "one"), user("b", Some("a"), 2, "two")];
+        let file = place.file("s.jsonl", "s", &entries);
+        assert_eq!(place.import(&file).stored, 2);
+        let again = place.import(&file);
+        assert_eq!((again.stored, again.bytes), (0, 0));
+        place.file("s.jsonl", "s", &entries);
+        assert_eq!(place.import(&file).stored, 0);
+        place.append(&file, &(user("c", Some("b"), 3, "three") + "\n"));
+        assert_eq!(place.import(&file).stored, 1);
+        place.file("s.jsonl", "s", &[user("a", None, 1, "one"), user("d", Some("a"), 4, "four")]);
+        assert_eq!(place.import(&file).stored, 1);
+        assert_eq!(place.rows("s"), ["1 a one", "2 d four", "3 b two", "4 c three"]);
+    }
+
+    #[test]
+    fn a_half_written_line_is_left_for_the_next_time() {
+        let place = Place::new();
+        let file = place.file("s.jsonl", "s", &[user("a", None, 1, "one")]);
+        let next = user("b", Some("a"), 2, "two");
+        let (head, rest) = next.split_at(40);
+        place.append(&file, head);
+        assert_eq!(place.tail("s", &file).stored, 1);
+        place.append(&file, &format!("{rest}\n"));
+        assert_eq!(place.tail("s", &file).stored, 1);
+        assert_eq!(place.rows("s"), ["1 a one", "2 b two"]);
+    }
+
+    #[test]
+    fn one_entry_id_with_two_texts_is_two_messages() {
+        let place = Place::new();
+        let file = place.file("s.jsonl", "s", &[user("a", None, 1, "one"), user("a", None, 2, "other")]);
+        place.import(&file);
+        assert_eq!(place.rows("s"), ["1 a one", "2 a other"]);
+        place.file("s.jsonl", "s", &[user("a", None, 1, "one"), user("a", None, 2, "other")]);
+        assert_eq!(place.import(&file).stored, 0);
+    }
+
+    #[test]
+    fn a_window_follows_the_branch_of_its_message() {
+        let place = Place::new();
+        let entries = [
+            user("a", None, 1, "root"),
+            user("b", Some("a"), 2, "left"),
+            user("c", Some("b"), 3, "left leaf"),
+            user("d", Some("a"), 4, "right"),
+            user("e", Some("d"), 5, "right leaf"),
+        ];
+        let file = place.file("s.jsonl", "s", &entries);
+        place.import(&file);
+        let texts = |around: usize| -> Vec<String> {
+            let id = place.messages("s").get(around).map(|row| row.id);
+            let window = place.store.read("s", &Span { around: id, ..Span::default() }).unwrap();
+            window.messages.into_iter().map(|message| message.text).collect()
+        };
+        assert_eq!(texts(1), ["root", "left", "left leaf"]);
+        assert_eq!(texts(4), ["root", "right", "right leaf"]);
+        assert_eq!(texts(0), ["root", "right", "right leaf"]);
+    }
+
+    #[test]
+    fn a_parent_in_a_part_read_before_is_found_by_reading_the_whole_file() {
+        let place = Place::new();
+        let dropped = r#"{"type":"label","id":"l","parentId":"a","timestamp":"2026-10-15T14:00:01.000Z"}"#.to_owned();
+        let file = place.file("s.jsonl", "s", &[user("a", None, 1, "one"), dropped, user("b", Some("l"), 2, "two")]);
+        place.tail("s", &file);
+        place.append(&file, &(user("c", Some("l"), 3, "three") + "\n"));
+        assert!(place.tail("s", &file).behind > 0);
+        place.import(&file);
+        let id = place.messages("s").last().map(|row| row.id);
+        let window = place.store.read("s", &Span { around: id, ..Span::default() }).unwrap();
+        let texts: Vec<&str> = window.messages.iter().map(|message| message.text.as_str()).collect();
+        assert_eq!(texts, ["one", "three"]);
+    }
+
+    #[test]
+    fn a_forks_copies_share_one_text_whichever_file_comes_first() {
+        for fork_first in [true, false] {
+            let place = Place::new();
+            let origin = place.file("o.jsonl", "origin", &[user("a", None, 1, "shared zebra")]);
+            let fork =
+                place.file("f.jsonl", "fork", &[user("a", None, 1, "shared zebra"), user("b", Some("a"), 2, "own")]);
+            let files = if fork_first { [&fork, &origin] } else { [&origin, &fork] };
+            for file in files {
+                place.import(file);
+            }
+            assert_eq!(place.finds("zebra"), 1);
+            assert_eq!(place.rows("fork"), ["1 a shared zebra", "2 b own"]);
+            assert_eq!(place.rows("origin"), ["1 a shared zebra"]);
+        }
+    }
+
+    #[test]
+    fn a_private_folder_is_left_out_of_captures_and_imports() {
+        let place = Place::new();
+        let path = place.path("other.db");
+        let store = crate::store::Store::open(crate::store::Options {
+            path: Some(path),
+            exclude_folders: vec!["/code/a*".to_owned()],
+            ..Default::default()
+        })
+        .unwrap();
+        let session = crate::store::Session { id: "s".into(), cwd: "/code/api/deep".into(), ..Default::default() };
+        store.begin(&session).unwrap();
+        let message = crate::message::parse(bare(1, "secret").as_bytes(), store.rules()).unwrap();
+        assert_eq!(store.capture("s", &message).unwrap(), crate::store::Captured::default());
+    }
+}

@@ -15,6 +15,8 @@ pub mod schema;
 mod session;
 mod silence;
 mod stats;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod time;
 mod turn;
 mod upkeep;

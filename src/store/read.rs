@@ -88,6 +88,17 @@ impl Store {
     }
 }
 
+#[cfg(test)]
+impl Store {
+    /// The ids of a session's messages in their order, all branches.
+    pub(crate) fn ids(&self, id: &str) -> Result<Vec<i64>> {
+        self.reading(|connection| {
+            let number = session::resolve(connection, id)?;
+            Ok(nodes(connection, number)?.into_iter().map(|node| node.id).collect())
+        })
+    }
+}
+
 /// Every row of the session in its order, without its text.
 fn nodes(connection: &Connection, session: i64) -> Result<Vec<Node>> {
     let mut statement =
