@@ -31,7 +31,7 @@ fn measure(name: &str, source: impl Read) -> std::io::Result<()> {
     let (rules, started) = (Rules::default(), Instant::now());
     let (mut entries, mut kept, mut bad) = (0, 0, 0);
     let mut lines = Lines::new(source, 0, 1);
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         for (_, entry) in message::records(line.bytes, &rules) {
             entries += 1;
             kept += usize::from(entry.as_ref().is_ok_and(|entry| matches!(entry.body, Body::Kept(_))));

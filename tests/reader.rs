@@ -23,7 +23,7 @@ fn line(content: &Value) -> String {
 /// The messages of a file.
 fn messages(file: &[u8]) -> Vec<String> {
     let (mut lines, mut found) = (Lines::new(file, 0, 1), Vec::new());
-    while let Some(line) = lines.next().expect("memory is readable") {
+    while let Some(line) = lines.next_line().expect("memory is readable") {
         found.extend(records(line.bytes, &RULES).filter_map(|(_, entry)| entry.ok().and_then(text)));
     }
     found
@@ -131,7 +131,7 @@ proptest! {
         let read = |from: u64, line, step| {
             let mut lines = Lines::new(Slowly(&file[from as usize..], step), from, line);
             let mut found = Vec::new();
-            while let Some(record) = lines.next().expect("memory is readable") {
+            while let Some(record) = lines.next_line().expect("memory is readable") {
                 found.push((record.line, record.start, record.end, record.bytes.to_vec()));
             }
             found

@@ -50,7 +50,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// The next line that is not blank; `None` at the end of what is written whole.
-    pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
+    pub fn next_line(&mut self) -> io::Result<Option<Record<'_>>> {
         loop {
             let unsearched = self.buffer.get(self.searched..self.filled).unwrap_or_default();
             if let Some(found) = memchr(b'\n', unsearched) {
@@ -132,13 +132,16 @@ mod tests {
         }
     }
 
-    /// Every line as (number, start, end, text), and where to go on.
-    fn all(file: &[u8], offset: u64, line: u64) -> (Vec<(u64, u64, u64, String)>, (u64, u64)) {
+    /// A line's number, start, end and text.
+    type Line = (u64, u64, u64, String);
+
+    /// Every line, and where to go on.
+    fn all(file: &[u8], offset: u64, line: u64) -> (Vec<Line>, (u64, u64)) {
         let read = |step| {
             let rest = file.get(usize::try_from(offset).expect("small")..).unwrap_or_default();
             let mut lines = Lines::new(Slowly(rest, step), offset, line);
             let mut found = Vec::new();
-            while let Some(record) = lines.next().expect("readable") {
+            while let Some(record) = lines.next_line().expect("readable") {
                 let text = String::from_utf8_lossy(record.bytes).into_owned();
                 found.push((record.line, record.start, record.end, text));
             }
@@ -193,8 +196,8 @@ mod tests {
         let long = format!("{{\"a\":\"{}\"}}", "x".repeat(20 * CHUNK));
         let file = format!("{long}\n{}", "{}\n".repeat(CHUNK));
         let mut lines = Lines::new(file.as_bytes(), 0, 1);
-        assert_eq!(lines.next().expect("readable").map(|record| record.bytes.len()), Some(long.len()));
-        while lines.next().expect("readable").is_some() {}
+        assert_eq!(lines.next_line().expect("readable").map(|record| record.bytes.len()), Some(long.len()));
+        while lines.next_line().expect("readable").is_some() {}
         assert_eq!(lines.position(), (file.len() as u64, CHUNK as u64 + 2));
         assert!(lines.buffer.capacity() <= 4 * CHUNK);
     }

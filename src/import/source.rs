@@ -70,7 +70,7 @@ impl Source {
 
     /// The next record, or `None` at the end of what is written whole.
     pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
-        self.lines.next()
+        self.lines.next_line()
     }
 
     /// Bytes from `offset` to the end.

@@ -266,7 +266,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let tmp = tree(&["a/a.jsonl", "b/b.jsonl"]);
         let closed = tmp.path().join("a");
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0)).expect("closed");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("closed");
         let walked = walk_in(&tmp);
         let as_root = fs::read_dir(&closed).is_ok();
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("opened");
