@@ -78,6 +78,10 @@ pub fn import(
         .report
         .skipped
         .extend(walked.problems.into_iter().map(|problem| Skipped::whole(&problem.path, problem.reason)));
+    // Of the default places some are never there; a place the person named should be.
+    if !options.from.is_empty() {
+        writer.report.skipped.extend(walked.missing.iter().map(|path| Skipped::whole(path, "no such file or folder")));
+    }
     let read = std::thread::scope(|scope| {
         let (send, receive) = sync_channel(AHEAD);
         let reading = scope.spawn(move || reader.run(&send));
