@@ -12,6 +12,8 @@ use crate::store::{FileState, Mark, Placed, Session};
 
 /// Records looked at for a header before the file's name has to do.
 const HEADER_WITHIN: usize = 16;
+/// Lines that are no entries before the first that is one: after so many the file is something else.
+const GIVE_UP: usize = 1000;
 
 /// Entries of one file, and what to remember once they are applied.
 pub struct Batch {
@@ -132,6 +134,9 @@ impl<'a> Stream<'a> {
     /// The next entry that can be read; what cannot is noted.
     fn read(&mut self) -> io::Result<Option<Placed>> {
         while self.pending.is_empty() {
+            if self.session.id.is_empty() && self.skipped.len() >= GIVE_UP {
+                return Ok(None);
+            }
             let Some(record) = self.source.next()? else { return Ok(None) };
             for (_, parsed) in message::records(record.bytes, self.rules) {
                 match parsed {
@@ -171,4 +176,98 @@ fn session(path: &Path, header: Header) -> Session {
 fn id_in_name(file: &str) -> Option<String> {
     let name = file.rsplit(['/', '\\']).next()?.strip_suffix(".jsonl")?;
     name.split_once('_').map(|(_, id)| id.to_owned()).filter(|id| !id.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-10-15T14:02:00Z","cwd":"/w"}"#;
+
+    fn user(text: &str) -> String {
+        format!(
+            r#"{{"type":"message","id":"{text}","timestamp":"2026-10-15T14:02:00Z","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    }
+
+    /// What a file of these lines gives.
+    #[derive(Default)]
+    struct Given {
+        session: String,
+        messages: Vec<String>,
+        /// Line (0 for the whole file) and reason of what was left out.
+        skipped: Vec<(u64, String)>,
+        unknown: BTreeMap<String, u64>,
+    }
+
+    fn read(lines: &[&str]) -> Given {
+        let tmp = tempfile::tempdir().expect("a folder");
+        let path = tmp.path().join("2024-01-15T10-30-00-000Z_named.jsonl");
+        std::fs::write(&path, lines.concat()).expect("written");
+        let notes = |skipped: Vec<Skipped>| skipped.into_iter().map(|s| (s.line.unwrap_or(0), s.reason)).collect();
+        let rules = Rules::default();
+        let mut stream = match Stream::open(&path, None, &rules).expect("readable") {
+            Opened::Stream(stream) => stream,
+            Opened::LeftOut(skipped) => return Given { skipped: notes(vec![skipped]), ..Given::default() },
+        };
+        let mut given = Given { session: stream.session.id.clone(), ..Given::default() };
+        while let Some(batch) = stream.next(2, 1 << 20).expect("readable") {
+            given.messages.extend(batch.entries.into_iter().filter_map(|placed| match placed.entry.body {
+                Body::Kept(kept) => Some(kept.text),
+                _ => None,
+            }));
+        }
+        Given { skipped: notes(stream.skipped), unknown: stream.unknown, ..given }
+    }
+
+    #[test]
+    fn a_bad_line_is_named_and_its_neighbours_are_read() {
+        let given = read(&[HEADER, "\n", &user("a"), "\n", "oops\n", &user("b"), &user("c"), "\r\n", "{\"half\":"]);
+        assert_eq!((given.session.as_str(), given.messages), ("s1", vec!["a".into(), "b".into(), "c".into()]));
+        assert_eq!(given.skipped, [(3, "not JSON".into())]);
+    }
+
+    #[test]
+    fn entries_before_a_late_header_are_its_own() {
+        let given = read(&[&user("a"), "\n", HEADER, "\n", &user("b"), "\n"]);
+        assert_eq!((given.session.as_str(), given.messages), ("s1", vec!["a".into(), "b".into()]));
+        assert_eq!(given.skipped, []);
+    }
+
+    #[test]
+    fn of_two_headers_the_first_says_it_and_the_second_is_told() {
+        let second = HEADER.replace("s1", "s2");
+        let given = read(&[HEADER, "\n", &user("a"), "\n", &second, "\n", &user("b"), "\n"]);
+        assert_eq!((given.session.as_str(), given.messages), ("s1", vec!["a".into(), "b".into()]));
+        assert!(matches!(given.skipped.as_slice(), [(3, reason)] if reason.contains("s2")), "{:?}", given.skipped);
+    }
+
+    #[test]
+    fn without_a_header_the_file_name_says_it_and_the_person_is_told() {
+        let given = read(&[&user("a"), "\n"]);
+        assert_eq!((given.session.as_str(), given.messages), ("named", vec!["a".into()]));
+        assert!(matches!(given.skipped.as_slice(), [(1, reason)] if reason.starts_with("no session header")));
+    }
+
+    #[test]
+    fn entry_types_nobody_knows_are_counted() {
+        let given = read(&[
+            HEADER,
+            "\n{\"type\":\"hologram\",\"id\":\"x\"}\n{\"type\":\"hologram\",\"id\":\"y\"}\n",
+            &user("a"),
+        ]);
+        assert_eq!((given.unknown, given.messages), (BTreeMap::from([("hologram".into(), 2)]), vec!["a".into()]));
+    }
+
+    #[test]
+    fn what_is_no_session_is_left_out_and_named() {
+        for (lines, reason) in [
+            ("", "empty file"),
+            ("{\"type\":\"user\",\"sessionId\":\"x\"}\n", "a session of Claude Code, not of pi"),
+            ("# notes\n", "not a session of pi: none of its first lines is an entry of one"),
+            (&"{\"row\":1}\n".repeat(5000), "not a session of pi: none of its first lines is an entry of one"),
+        ] {
+            assert_eq!(read(&[lines]).skipped, [(0, reason.into())]);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use chrono::DateTime;
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 pub use json::Malformed;
 use json::{Cursor, NOT_JSON};
@@ -161,7 +161,12 @@ impl Iterator for Records<'_> {
     type Item = (Range<usize>, Result<Entry, Malformed>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let start = self.start()?;
+        let Some(start) = self.start() else {
+            let lost = self.at == 0 && memchr(0, self.line).is_some();
+            self.at = self.line.len();
+            let reason = Malformed("nothing but NUL bytes, where a crash lost what was written");
+            return lost.then_some((0..self.at, Err(reason)));
+        };
         let mut cursor = Cursor::new(self.line, start);
         let result = Fields::read(&mut cursor).and_then(|read| {
             self.at = cursor.position();
@@ -563,6 +568,7 @@ mod tests {
         assert_eq!(all(br#"{"a":1}"#), ["[an object that is no entry of a session]"]);
         assert_eq!(all(br#"{"type":"message","id":"a"}"#), ["[a message entry without its message]"]);
         assert_eq!(all(br#"{"role":"user","content":"bare"}"#), ["[an object that is no entry of a session]"]);
+        assert_eq!(all(b"\0\0\r"), ["[nothing but NUL bytes, where a crash lost what was written]"]);
         assert!(all(b" \r").is_empty());
     }
 
