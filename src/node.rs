@@ -412,7 +412,7 @@ struct CheckOptions {
 
 // What goes to JavaScript; index.d.ts documents each field.
 
-#[napi(object, object_from_js = false)]
+#[napi(object, object_from_js = false, use_nullable = true)]
 pub struct Captured {
     pub stored: bool,
     pub id: Option<i64>,
