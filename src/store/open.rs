@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -26,7 +26,7 @@ pub(super) fn open(path: &Path, wait: Duration) -> Result<Connection> {
     prepare_folder(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, error))?;
-    configure(&connection, wait).map_err(|error| at(path, error))?;
+    configure(&mut connection, wait).map_err(|error| at(path, error))?;
     keep_private(path);
     settle_schema(&mut connection, path)?;
     Ok(connection)
@@ -37,7 +37,7 @@ fn at(path: &Path, error: rusqlite::Error) -> Error {
     Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-fn configure(connection: &Connection, wait: Duration) -> rusqlite::Result<()> {
+fn configure(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;
@@ -48,9 +48,21 @@ fn configure(connection: &Connection, wait: Duration) -> rusqlite::Result<()> {
     // Checkpoints are upkeep's work: neither a commit nor a close of pi's is to wait for one.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    connection.busy_timeout(wait)?;
+    wait_for_lock(connection, wait)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
+}
+
+/// Tries again every millisecond: SQLite's own pauses grow, and among busy writers a patient one never gets its turn.
+fn wait_for_lock(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()> {
+    let mut since = Instant::now();
+    connection.busy_handler(Some(move |tries| {
+        if tries == 0 {
+            since = Instant::now();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        since.elapsed() < wait
+    }))
 }
 
 /// Creates the folder for its owner alone, and the file before SQLite does, so that its side files take its rights.
