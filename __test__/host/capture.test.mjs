@@ -149,3 +149,33 @@ test("calls of the memory tools are never kept", async (t) => {
 	assert.deepEqual(texts(home.rows()), ["search it", "looking", "nothing there"]);
 	await home.assertEqualsImport();
 });
+
+test("an aborted answer is kept as far as it came", async (t) => {
+	const home = Home.for(t);
+	const long = "word ".repeat(2_000);
+	const pi = home.rpc({ steps: [say(long)], env: { PI_TEST_SPEED: "200" } });
+	const settled = pi.next((event) => event.type === "agent_settled");
+	let updates = 0;
+	const speaking = pi.next((event) => event.type === "message_update" && ++updates > 5);
+	await pi.send({ type: "prompt", message: "talk" });
+	await speaking;
+	await pi.send({ type: "abort" });
+	await settled;
+	await pi.end();
+	const [, answer] = home.rows();
+	assert.ok(answer.text.startsWith("word word") && answer.text.length < long.length);
+	await home.assertEqualsImport();
+});
+
+test("two pis at once keep both conversations whole", async (t) => {
+	const home = Home.for(t);
+	const talk = async (name) => {
+		const pi = home.rpc({ steps: Array.from({ length: 5 }, (_, n) => say(`${name} answers ${n}`)) });
+		for (let n = 0; n < 5; n++) await pi.prompt(`${name} asks ${n}`);
+		const { err } = await pi.end();
+		assert.equal(err, "");
+	};
+	await Promise.all([talk("one"), talk("two")]);
+	assert.equal(home.rows().length, 20);
+	await home.assertEqualsImport();
+});

@@ -180,6 +180,38 @@ test("/recall in json mode writes one JSON line to standard output", async (t) =
 	assert.match(recall[0].hits[0].snippet, /shard/);
 });
 
+test("an import in rpc mode shows how far it is, a second command cancels it, a third goes on", async (t) => {
+	const home = Home.for(t);
+	const many = join(home.agent, "sessions", "many");
+	mkdirSync(many, { recursive: true });
+	const timestamp = "2026-10-01T00:00:00.000Z";
+	const words = "words that take their time to be cut and kept ".repeat(20);
+	for (let file = 0; file < 120; file++) {
+		const lines = [{ type: "session", version: 3, id: `many-${file}`, timestamp, cwd: "/many" }];
+		for (let n = 0; n < 50; n++) {
+			const message = { role: "user", content: `${file} ${n} ${words}`, timestamp: 1_790_000_000_000 + n };
+			lines.push({ type: "message", id: `e${n}`, parentId: n ? `e${n - 1}` : null, timestamp, message });
+		}
+		writeFileSync(join(many, `${file}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+	}
+	const pi = home.rpc();
+	const report = () => pi.next((event) => event.method === "notify" && /new message/.test(event.message));
+	const cancelled = report();
+	const progress = pi.next(
+		(event) => event.method === "setStatus" && /importing \d+\/120 files/.test(event.statusText),
+	);
+	await pi.command("/recall import");
+	await progress;
+	await pi.command("/recall import");
+	assert.match((await cancelled).message, /Cancelled/);
+	const finished = report();
+	await pi.command("/recall import");
+	assert.doesNotMatch((await finished).message, /Cancelled/);
+	assert.equal(pi.events.findLast((event) => event.method === "setStatus").statusText, undefined);
+	await pi.end();
+	assert.equal(home.rows().length, 120 * 50);
+});
+
 test("an unknown subcommand is a search, and Chinese locales get Chinese", async (t) => {
 	const home = await homeWithPast(t);
 	const { out } = await home.print("/recall importance", { env: { LANG: "zh_CN.UTF-8" } });

@@ -1,6 +1,7 @@
 // A model that follows a script, so that the real pi runs without a network.
 // PI_TEST_STEPS: a JSON list of answers; each is a list of blocks: {"text"}, {"thinking"} or {"call": [tool, arguments]}.
 // In arguments, "$msg_id" and "$session" stand for the first message and session that session_search last showed.
+// PI_TEST_SPEED: tokens a second; without it an answer comes at once.
 // PI_TEST_SHOWN: a file that gets, as one JSON line an answer, the messages the model was shown.
 
 import { appendFileSync } from "node:fs";
@@ -11,7 +12,8 @@ type Block = { text: string } | { thinking: string } | { call: [string, Record<s
 
 export default function model(pi: ExtensionAPI) {
 	const steps: Block[][] = JSON.parse(process.env.PI_TEST_STEPS ?? "[]");
-	const faux = fauxProvider({ provider: "fake", models: [{ id: "fake-1" }] });
+	const tokensPerSecond = Number(process.env.PI_TEST_SPEED) || undefined;
+	const faux = fauxProvider({ provider: "fake", models: [{ id: "fake-1" }], tokensPerSecond });
 	let calls = 0;
 
 	const answer = (context: { messages: unknown[] }) => {
