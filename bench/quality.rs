@@ -246,7 +246,7 @@ fn build(path: &Path, messages: &[Message]) -> Result<Connection> {
                 )?
                 .execute((id, *session, *seq, ts, message.role.code(), format!("{id:08x}"), id.wrapping_mul(0x9e37_79b9_7f4a_7c15u64 as i64), &message.text))?;
             let doc =
-                index::Doc { text: &message.text, role: message.role, ts, sessions: &[*session], projects: &[project] };
+                index::Doc { terms: None, text: &message.text, role: message.role, ts, sessions: &[*session], projects: &[project] };
             index::add(&transaction, id, &doc)?;
         }
         transaction.commit()?;

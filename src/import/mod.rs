@@ -59,6 +59,7 @@ pub fn import(
     mut tell: impl FnMut(&Progress),
 ) -> Result<Report> {
     let started = Instant::now();
+    let _importing = store.importing();
     let roots = roots(store, options)?;
     let walked = walk::walk(&roots);
     let known = store.files()?;
@@ -183,7 +184,10 @@ impl<C: Fn() -> bool> Reader<'_, C> {
                     send.send(Parcel::Begin(name, Box::new(stream.session.clone()), state)).ok()?;
                     loop {
                         match stream.next(BATCH, BATCH_BYTES) {
-                            Ok(Some(batch)) => send.send(Parcel::Entries(batch)).ok()?,
+                            Ok(Some(mut batch)) => {
+                                batch.cut_terms();
+                                send.send(Parcel::Entries(batch)).ok()?;
+                            }
                             Ok(None) => break,
                             Err(error) => {
                                 read.skipped.push(Skipped::whole(&file.path, format!("cannot be read on: {error}")));

@@ -23,6 +23,17 @@ pub struct Batch {
     pub bytes: u64,
 }
 
+impl Batch {
+    /// Cuts the texts into terms here, so that the thread that holds the write lock need not.
+    pub fn cut_terms(&mut self) {
+        for placed in &mut self.entries {
+            if let Body::Kept(kept) = &placed.entry.body {
+                placed.terms = Some(crate::text::terms::index_terms(&kept.text));
+            }
+        }
+    }
+}
+
 /// A reader over one session file.
 pub struct Stream<'a> {
     path: &'a Path,
@@ -144,7 +155,13 @@ impl<'a> Stream<'a> {
                         if let Body::Unknown(kind) = &entry.body {
                             *self.unknown.entry(kind.clone()).or_default() += 1;
                         }
-                        self.pending.push_back(Placed { entry, offset: record.start, line: record.line, last: false });
+                        self.pending.push_back(Placed {
+                            entry,
+                            terms: None,
+                            offset: record.start,
+                            line: record.line,
+                            last: false,
+                        });
                     }
                     Err(malformed) => self.skipped.push(Skipped::line(self.path, record.line, malformed.to_string())),
                 }

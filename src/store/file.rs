@@ -58,6 +58,8 @@ pub struct Counts {
 /// One entry and where it ends in the file.
 pub struct Placed {
     pub entry: Entry,
+    /// The kept text's terms, when they were cut ahead of the transaction.
+    pub terms: Option<String>,
     /// The first byte and the line after it.
     pub offset: u64,
     pub line: u64,
@@ -179,7 +181,7 @@ impl Store {
         let mut reading = Reading::start(connection, cursor, number)?;
         let mut applied = 0;
         for placed in entries {
-            reading.apply(&placed.entry)?;
+            reading.apply(&placed.entry, placed.terms.as_deref())?;
             reading.cursor.state.mark.offset = placed.offset;
             reading.cursor.state.mark.line = placed.line;
             applied += 1;
@@ -249,13 +251,13 @@ impl<'a> Reading<'a> {
         })
     }
 
-    fn apply(&mut self, entry: &Entry) -> Result<()> {
+    fn apply(&mut self, entry: &Entry, terms: Option<&str>) -> Result<()> {
         let ts = if entry.ts == 0 { self.started_at } else { entry.ts };
         let ancestor = self.ancestor(entry)?;
         let mut nearest = ancestor;
         match &entry.body {
             Body::Kept(kept) => {
-                let new = New::of(entry.id.as_deref(), ts, kept, true);
+                let new = New { terms, ..New::of(entry.id.as_deref(), ts, kept, true) };
                 if let Some(id) = self.place(&new, ancestor)? {
                     nearest = id;
                 }
@@ -303,7 +305,6 @@ impl<'a> Reading<'a> {
         let seq = placed + 1;
         let follows = ancestor == self.previous || (ancestor == 0 && placed == 0);
         let parent = (!follows).then_some(ancestor);
-        // Without rows that wait, nothing can stand for the entry: look only whether it is wanted.
         let found = write::find(self.connection, self.session, new, placed, 0)?;
         let id = match found {
             Found::Unwanted => return Ok(None),

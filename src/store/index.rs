@@ -21,6 +21,8 @@ pub const VERSION: u32 = 1;
 pub struct Doc<'a> {
     /// Its text.
     pub text: &'a str,
+    /// [`terms::index_terms`] of the text, when they were cut ahead of the transaction.
+    pub terms: Option<&'a str>,
     /// Who said it.
     pub role: Role,
     /// Unix milliseconds.
@@ -65,7 +67,7 @@ pub fn drop(connection: &Connection) -> Result<()> {
 
 /// Cuts a message into its terms.
 pub fn prepare(doc: &Doc<'_>) -> Prepared {
-    let mut all = terms::index_terms(doc.text);
+    let mut all = doc.terms.map_or_else(|| terms::index_terms(doc.text), str::to_owned);
     for session in doc.sessions {
         push(&mut all, 's', *session);
     }
@@ -234,7 +236,7 @@ mod tests {
     }
 
     fn doc(text: &str) -> Doc<'_> {
-        Doc { text, role: Role::User, ts: 1_700_000_000_000, sessions: &[7], projects: &[3] }
+        Doc { text, terms: None, role: Role::User, ts: 1_700_000_000_000, sessions: &[7], projects: &[3] }
     }
 
     fn holders(connection: &Connection, term: &str) -> Vec<i64> {

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// Pages a merge step writes: a step is to take a millisecond or two.
 const STEP: i32 = 8;
 /// Segments that writes without a pause may pile up: each one is looked at by every search.
-const SEGMENTS: u32 = 48;
+const SEGMENTS: u32 = 96;
 /// Pages of the log that wait to be copied into the database at most, and with which the log is begun anew.
 const COPY: u32 = 256;
 const BEGIN_ANEW: u32 = 4096;
@@ -30,6 +30,8 @@ pub(super) struct Upkeep {
     written: Mutex<Written>,
     changed: Condvar,
     running: AtomicBool,
+    /// Imports under way: they write without a pause, and tidy up themselves in the end.
+    imports: AtomicU32,
     /// Pages in the log after the latest commit, and how many of them were copied.
     log: Arc<AtomicU32>,
     copied: AtomicU32,
@@ -89,13 +91,13 @@ impl Upkeep {
         };
         let now = Instant::now();
         let (rested, waited) = (now.duration_since(latest), now.duration_since(first));
-        if rested >= PAUSE {
+        if rested >= PAUSE && self.imports.load(Ordering::Relaxed) == 0 {
             return Some(Occasion::Pause);
         }
         if waited >= PATIENCE {
             return Some(Occasion::Between);
         }
-        drop(self.changed.wait_timeout(written, PAUSE - rested));
+        drop(self.changed.wait_timeout(written, PAUSE));
         None
     }
 
@@ -103,6 +105,15 @@ impl Upkeep {
     fn done(&self, since: Instant) {
         let mut written = lock(&self.written);
         written.first = written.latest.filter(|latest| *latest > since);
+    }
+}
+
+/// An import under way.
+pub(crate) struct Importing<'a>(&'a Store);
+
+impl Drop for Importing<'_> {
+    fn drop(&mut self) {
+        self.0.upkeep.imports.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -115,6 +126,8 @@ enum Occasion {
 
 /// A panic in here must not become pi's.
 fn run(store: &Weak<Store>) {
+    // Copying the log needs no write lock: on a connection of its own it is in nobody's way.
+    let mut copier = None;
     loop {
         let Some(store) = store.upgrade() else { return };
         if store.is_closing() {
@@ -122,7 +135,7 @@ fn run(store: &Weak<Store>) {
         }
         let Some(occasion) = store.upkeep.wait() else { continue };
         let since = Instant::now();
-        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.keep_up(occasion)));
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.keep_up(occasion, &mut copier)));
         match worked {
             Ok(Ok(true)) => {}
             // Done, or a failure that the next write's own error will tell: rest until something is written again.
@@ -133,7 +146,7 @@ fn run(store: &Weak<Store>) {
 
 impl Store {
     /// One step; true when there is more to do.
-    fn keep_up(&self, occasion: Occasion) -> Result<bool> {
+    fn keep_up(&self, occasion: Occasion, copier: &mut Option<Connection>) -> Result<bool> {
         let more = self.in_background(|connection| {
             if occasion == Occasion::Between && index::segments(connection)? <= SEGMENTS {
                 return Ok(false);
@@ -145,9 +158,19 @@ impl Store {
         // The log was begun anew since when it is shorter than what was copied of it.
         let uncopied = if log < copied { log } else { log - copied };
         if log >= BEGIN_ANEW || (uncopied >= COPY && occasion == Occasion::Pause && !more) {
-            self.in_background(|connection| self.copy_log(connection, log))?;
+            let copier = match copier {
+                Some(connection) => connection,
+                None => copier.insert(super::open::open(&self.path, super::WAIT)?),
+            };
+            self.copy_log(copier, log)?;
         }
         Ok(more)
+    }
+
+    /// Says that an import is under way.
+    pub(crate) fn importing(&self) -> Importing<'_> {
+        self.upkeep.imports.fetch_add(1, Ordering::Relaxed);
+        Importing(self)
     }
 
     fn merge(&self, connection: &mut Connection) -> Result<bool> {
@@ -158,7 +181,7 @@ impl Store {
     }
 
     /// Copies the log while others write, and begins it anew when it grew long.
-    fn copy_log(&self, connection: &mut Connection, pages: u32) -> Result<()> {
+    fn copy_log(&self, connection: &Connection, pages: u32) -> Result<()> {
         checkpoint(connection, "passive")?;
         self.upkeep.copied.store(pages, Ordering::Relaxed);
         if pages >= BEGIN_ANEW {

@@ -119,12 +119,14 @@ pub(super) struct New<'a> {
     pub(super) kept: &'a Kept,
     pub(super) hash: i64,
     /// pi's file says so: it corrects a row that came from an event.
-    from_file: bool,
+    pub(super) from_file: bool,
+    /// Its terms, when they were cut ahead.
+    pub(super) terms: Option<&'a str>,
 }
 
 impl<'a> New<'a> {
     pub(super) fn of(entry: Option<&'a str>, ts: i64, kept: &'a Kept, from_file: bool) -> New<'a> {
-        New { entry, ts, kept, hash: content_hash(kept.role, ts, &kept.text), from_file }
+        New { entry, ts, kept, hash: content_hash(kept.role, ts, &kept.text), from_file, terms: None }
     }
 
     fn flags(&self) -> i64 {
@@ -298,6 +300,7 @@ pub(super) fn insert(
             let project = project_of(connection, session)?;
             let doc = index::Doc {
                 text: &new.kept.text,
+                terms: new.terms,
                 role: new.kept.role,
                 ts: new.ts,
                 sessions: &[session],
@@ -394,7 +397,7 @@ impl Indexed {
 
     fn doc(&self) -> index::Doc<'_> {
         let Indexed { text, role, ts, sessions, projects } = self;
-        index::Doc { text, role: *role, ts: *ts, sessions, projects }
+        index::Doc { text, terms: None, role: *role, ts: *ts, sessions, projects }
     }
 }
 
