@@ -60,7 +60,8 @@ export class Memory {
 		} catch (error) {
 			if (this.#complained) return;
 			this.#complained = true;
-			say(ctx, this.explain(error), "warning");
+			const text = this.#store ? this.words.captureFailed(asError(error).message) : this.explain(error);
+			say(ctx, text, "warning");
 		}
 	}
 
@@ -68,7 +69,7 @@ export class Memory {
 	explain(thrown: unknown): string {
 		const error = asError(thrown);
 		if (codeOf(error) === "ADDON_MISSING") return `${this.words.addonMissing}\n${error.message}`;
-		return this.#store ? this.words.captureFailed(error.message) : this.words.storeFailed(error.message);
+		return this.#store ? this.words.failed(error.message) : this.words.storeFailed(error.message);
 	}
 
 	/** Whether an import runs. */

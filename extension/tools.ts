@@ -6,6 +6,7 @@ import type { Exclusion } from "../index.js";
 import { mend } from "./capture.ts";
 import { readForModel, searchForModel } from "./format.ts";
 import type { Memory } from "./memory.ts";
+import { renderers } from "./render.ts";
 
 const SearchParameters = Type.Object({
 	query: Type.String({ description: 'Keywords, not a sentence. "Quoted text" must occur as written.' }),
@@ -27,11 +28,22 @@ const ReadParameters = Type.Object({
 	after: Type.Optional(Type.Number({ description: "Messages after it, default 6." })),
 });
 
+type SearchArgs = Static<typeof SearchParameters>;
+type ReadArgs = Static<typeof ReadParameters>;
+
+/** What the person's screen says of a call; the rest of the result is the model's. */
+type SearchDetails = { total: number; totalIsCapped: boolean; sessions: number; tookMs: number } | Failure;
+type ReadDetails = { messages: number } | Failure;
+interface Failure {
+	error: string;
+}
+
 const SEARCH_MOST = 20;
 const READ_MOST = 50;
 
 /** Registers both tools. They are there also when memory is off, and then say why. */
 export function tools(pi: ExtensionAPI, memory: Memory): void {
+	const { words } = memory;
 	const prefix = memory.config.toolPrefix;
 	const search = `${prefix}session_search`;
 	const read = `${prefix}session_read`;
@@ -50,6 +62,14 @@ export function tools(pi: ExtensionAPI, memory: Memory): void {
 		parameters: SearchParameters,
 		annotations: { readOnlyHint: true },
 		execute: (_id, params, _signal, _update, ctx) => answer(memory, () => runSearch(memory, params, ctx)),
+		...renderers<SearchArgs, SearchDetails>(
+			search,
+			({ query = "", project, since }) => [`"${query}"`, project, since].filter(Boolean).join(" "),
+			(details) =>
+				"error" in details
+					? details.error
+					: `${words.hits(words.messages(details.total, details.totalIsCapped), details.sessions)} · ${details.tookMs.toFixed(1)} ms`,
+		),
 	});
 
 	pi.registerTool({
@@ -61,10 +81,16 @@ export function tools(pi: ExtensionAPI, memory: Memory): void {
 		parameters: ReadParameters,
 		annotations: { readOnlyHint: true },
 		execute: (_id, params) => answer(memory, () => runRead(memory, params)),
+		...renderers<ReadArgs, ReadDetails>(
+			read,
+			({ session_id = "", around_msg_id }) =>
+				[session_id, around_msg_id && `#${around_msg_id}`].filter(Boolean).join(" "),
+			(details) => ("error" in details ? details.error : words.messages(details.messages)),
+		),
 	});
 }
 
-async function runSearch(memory: Memory, params: Static<typeof SearchParameters>, ctx: ExtensionContext) {
+async function runSearch(memory: Memory, params: SearchArgs, ctx: ExtensionContext) {
 	const { store } = memory;
 	// The present turn is in the file by now: it gets its entry ids, and is not taken for a session still to import.
 	mend(memory, ctx);
@@ -77,14 +103,14 @@ async function runSearch(memory: Memory, params: Static<typeof SearchParameters>
 		forModel: true,
 	});
 	const waiting = result.hits.length === 0 ? await memory.waiting(ctx) : undefined;
-	const { total, tier, tookMs, sessions } = result;
+	const { total, totalIsCapped, tookMs, sessions } = result;
 	return {
 		text: searchForModel(params.query, result, waiting),
-		details: { total, tier, tookMs, sessions: sessions.length },
+		details: { total, totalIsCapped, tookMs, sessions: sessions.length },
 	};
 }
 
-async function runRead(memory: Memory, params: Static<typeof ReadParameters>) {
+async function runRead(memory: Memory, params: ReadArgs) {
 	const window = memory.store.read(params.session_id, {
 		around: params.around_msg_id,
 		before: within(params.before ?? 4),
@@ -112,12 +138,15 @@ function within(count: number): number {
 }
 
 /** A tool's result. Whatever fails is told to the model in words: memory never fails a turn. */
-async function answer(memory: Memory, work: () => Promise<{ text: string; details: unknown }>) {
+async function answer<Details>(
+	memory: Memory,
+	work: () => Promise<{ text: string; details: Details }>,
+): Promise<{ content: { type: "text"; text: string }[]; details: Details | Failure }> {
 	try {
 		const { text, details } = await work();
-		return { content: [{ type: "text" as const, text }], details };
+		return { content: [{ type: "text", text }], details };
 	} catch (error) {
 		const text = memory.explain(error);
-		return { content: [{ type: "text" as const, text }], details: { error: text } };
+		return { content: [{ type: "text", text }], details: { error: text } };
 	}
 }
