@@ -10,15 +10,14 @@ import type { Memory } from "./memory.ts";
 export function capture(pi: ExtensionAPI, memory: Memory): void {
 	pi.on("session_start", (_event, ctx) => {
 		memory.greet(ctx);
-		memory.attempt(ctx, (store) => {
-			memory.session = begin(store, memory, ctx);
-			tail(store, memory, ctx);
-		});
+		memory.session = undefined;
+		mend(memory, ctx);
 	});
 
 	const keep = (entry: object, ctx: ExtensionContext) =>
 		memory.attempt(ctx, (store) => {
-			if (memory.session) store.capture(memory.session, entry);
+			const session = sessionOf(store, memory, ctx);
+			if (session) store.capture(session, entry);
 		});
 	pi.on("message_end", (event, ctx) => keep(event.message, ctx));
 	pi.on("session_compact", (event, ctx) => keep(event.compactionEntry, ctx));
@@ -31,6 +30,9 @@ export function capture(pi: ExtensionAPI, memory: Memory): void {
 	pi.on("agent_settled", (_event, ctx) => mend(memory, ctx));
 	pi.on("session_shutdown", async (_event, ctx) => {
 		mend(memory, ctx);
+		memory.attempt(ctx, (store) => {
+			if (memory.silenced) store.resume(memory.silenced);
+		});
 		await memory.close();
 	});
 }
@@ -40,13 +42,18 @@ export function mend(memory: Memory, ctx: ExtensionContext): void {
 	memory.attempt(ctx, (store) => tail(store, memory, ctx));
 }
 
+/** pi's present session, registered at first need: a store that would not open at the start may do so later. */
+function sessionOf(store: MemoryStore, memory: Memory, ctx: ExtensionContext): string | undefined {
+	memory.session ??= begin(store, memory, ctx);
+	return memory.session;
+}
+
 /** Registers pi's present session; its id, or nothing when it is not to be kept. */
 function begin(store: MemoryStore, memory: Memory, ctx: ExtensionContext): string | undefined {
 	const { sessionManager } = ctx;
 	const file = fileOf(ctx);
 	// Whoever asks for no session wants no record.
 	if (!file) return undefined;
-	if (!memory.config.keepScriptedRuns && !ctx.hasUI) return undefined;
 	const header = sessionManager.getHeader();
 	const id = sessionManager.getSessionId();
 	store.begin({
@@ -57,14 +64,20 @@ function begin(store: MemoryStore, memory: Memory, ctx: ExtensionContext): strin
 		file,
 		parentFile: header?.parentSession,
 	});
+	// Paused, not passed over: an import leaves it out as well.
+	if (!ctx.hasUI && !memory.config.keepScriptedRuns && !store.paused(id)) {
+		store.pause(id);
+		memory.silenced = id;
+	}
 	return id;
 }
 
 /** Takes in what the session's file has and the events did not bring. */
 function tail(store: MemoryStore, memory: Memory, ctx: ExtensionContext): void {
 	const file = fileOf(ctx);
-	if (!memory.session || !file || !existsSync(file)) return;
-	const { behind } = store.tail(memory.session, file);
+	const session = sessionOf(store, memory, ctx);
+	if (!session || !file || !existsSync(file)) return;
+	const { behind } = store.tail(session, file);
 	// A long history, on a first resume: not on pi's event loop.
 	if (behind > 0 && !memory.importing) memory.import({ from: file }).catch(() => {});
 }

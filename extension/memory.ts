@@ -17,6 +17,8 @@ export class Memory {
 	readonly words: Words;
 	/** The id of pi's present session while it is kept. */
 	session: string | undefined;
+	/** The id of a session that the settings have paused for this run. */
+	silenced: string | undefined;
 	readonly #read: ReadConfig;
 	#store: MemoryStore | undefined;
 	#failure: { error: Error; retryAt: number } | undefined;

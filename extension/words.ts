@@ -15,6 +15,10 @@ const en = {
 	recall: "Search what was said in past sessions",
 	recallImport: "bring in pi's existing session files",
 	recallStats: "how much is kept",
+	recallForget: "forget a session, a message, a project or a time for good",
+	recallCheck: "what state the store is in, and repair it",
+	recallPause: "keep nothing of this session until you give it again",
+	recallExport: "write a session, or what a search finds, as Markdown",
 
 	hits: (hits: string, sessions: number) => `${hits} in ${plural(sessions, "session")}`,
 	messages: (count: number, more = false) => plural(count, "message", more),
@@ -51,7 +55,31 @@ const en = {
 		projects: "projects",
 		oldest: "oldest",
 		newest: "newest",
+		weeks: "by week",
+		busiest: "busiest projects",
 	},
+	allIn: "Every session file of pi's is in.",
+
+	forgetUsage:
+		"Say what to forget: /recall forget session:ID, message:ID, project:NAME, since:DATE, until:DATE; several must all hold.",
+	forgetNothing: "Nothing in the store fits; nothing was forgotten.",
+	forgetQuestion: (what: string) => `${what} would be forgotten for good.`,
+	forgetAgain: (command: string) => `To do it: ${command}`,
+	forgetNot: "Nothing was forgotten.",
+	forgotten: (what: string) => `Forgotten: ${what}. No import brings it back.`,
+	forgetStillIn: "pi's own files still hold the text:",
+
+	healthy: "The store is sound.",
+	damaged: "The store is damaged; /recall check repair mends what can be mended.",
+	repaired: (what: string) => `repaired: ${what}`,
+
+	paused: "Paused: nothing said from now on is kept. /recall pause goes on.",
+	resumed: "Going on: what is said is kept again; what was said in between stays out.",
+	pausedStatus: "memory paused",
+	notKept: "This session has no file and is not kept anyway.",
+
+	exportUsage: "Say what to export: /recall export SESSION, or words to search for.",
+	exported: (file: string) => `Written: ${file}`,
 };
 
 export type Words = typeof en;
@@ -68,6 +96,10 @@ const zh: Words = {
 	recall: "搜索以前会话里说过的话",
 	recallImport: "导入 pi 已有的会话文件",
 	recallStats: "看看存了多少",
+	recallForget: "永久忘掉一个会话、一条消息、一个项目或一段时间",
+	recallCheck: "检查库的状态，坏了就修",
+	recallPause: "这个会话从现在起不再保存，再输入一次恢复",
+	recallExport: "把一个会话或搜索结果写成 Markdown",
 
 	hits: (hits, sessions) => `${sessions} 个会话里的 ${hits}`,
 	messages: (count, more = false) => `${number(count)}${more ? "+" : ""} 条消息`,
@@ -103,7 +135,31 @@ const zh: Words = {
 		projects: "项目",
 		oldest: "最早",
 		newest: "最新",
+		weeks: "每周",
+		busiest: "消息最多的项目",
 	},
+	allIn: "pi 的会话文件都已导入。",
+
+	forgetUsage:
+		"说明要忘掉什么：/recall forget session:会话、message:消息号、project:项目、since:日期、until:日期；写了几个就要同时满足。",
+	forgetNothing: "库里没有符合的消息，什么也没忘。",
+	forgetQuestion: (what) => `${what}将被永久忘掉。`,
+	forgetAgain: (command) => `确定的话：${command}`,
+	forgetNot: "什么也没忘。",
+	forgotten: (what) => `忘掉了 ${what}，以后导入也不会回来。`,
+	forgetStillIn: "pi 自己的文件里还有原文：",
+
+	healthy: "库是完好的。",
+	damaged: "库有损坏；/recall check repair 修复能修的部分。",
+	repaired: (what) => `已修复：${what}`,
+
+	paused: "已暂停：从现在起说的话不再保存，再输入 /recall pause 恢复。",
+	resumed: "已恢复：从现在起说的话会保存，暂停期间的不会补回来。",
+	pausedStatus: "记忆已暂停",
+	notKept: "这个会话没有文件，本来就不保存。",
+
+	exportUsage: "说明要导出什么：/recall export 会话，或要搜索的词。",
+	exported: (file) => `已写入：${file}`,
 };
 
 /** A count with thousands separated, the same in both languages. */

@@ -1,7 +1,7 @@
 // When memory fails, pi goes on and says why.
 
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { call, Home, say } from "./pi.mjs";
@@ -86,4 +86,36 @@ test("a folder left out by the settings is never kept", async (t) => {
 	await home.print("hello");
 	await home.print("/recall import");
 	assert.deepEqual(home.rows(), []);
+});
+
+test("scripted runs are not kept when the settings say so, not even by an import", async (t) => {
+	const home = Home.for(t);
+	mkdirSync(dirname(home.db), { recursive: true });
+	writeFileSync(join(dirname(home.db), "config.json"), JSON.stringify({ keepScriptedRuns: false }));
+	await home.print("by a script");
+	const pi = home.rpc({ args: ["-c"] });
+	await pi.prompt("by a person");
+	await pi.end();
+	await home.print("/recall import");
+	assert.deepEqual(
+		home.rows().map((row) => row.text),
+		["by a person", "ok"],
+	);
+});
+
+test("a store that opens late takes in what was said before", async (t) => {
+	const home = Home.for(t);
+	mkdirSync(dirname(home.db), { recursive: true });
+	const obstacle = join(dirname(home.db), "later");
+	writeFileSync(obstacle, "");
+	const pi = home.rpc({ env: { PI_MEMORY_DB: join(obstacle, "sessions.db") } });
+	await pi.prompt("too early");
+	rmSync(obstacle);
+	await new Promise((resolve) => setTimeout(resolve, 5_500));
+	await pi.prompt("in time");
+	await pi.end();
+	assert.deepEqual(
+		home.rows(join(obstacle, "sessions.db")).map((row) => row.text),
+		["too early", "ok", "in time", "ok"],
+	);
 });

@@ -198,6 +198,11 @@ export class Rpc {
 		return this.notices(before).join("\n");
 	}
 
+	/** Answers a dialog that an extension opened. */
+	answer(request, response) {
+		this.child.stdin.write(`${JSON.stringify({ type: "extension_ui_response", id: request.id, ...response })}\n`);
+	}
+
 	/** What was notified, from an event on. */
 	notices(from = 0) {
 		return this.events

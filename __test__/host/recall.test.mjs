@@ -1,7 +1,7 @@
 // What was kept is found again: by the model with its tools, by the person with /recall.
 
 import assert from "node:assert/strict";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { call, Home, say } from "./pi.mjs";
@@ -210,6 +210,66 @@ test("an import in rpc mode shows how far it is, a second command cancels it, a 
 	assert.equal(pi.events.findLast((event) => event.method === "setStatus").statusText, undefined);
 	await pi.end();
 	assert.equal(home.rows().length, 120 * 50);
+});
+
+test("a paused session keeps nothing said in between, not even by an import", async (t) => {
+	const home = Home.for(t);
+	const pi = home.rpc();
+	await pi.prompt("before");
+	assert.match(await pi.command("/recall pause"), /^Paused/);
+	assert.equal(pi.events.findLast((event) => event.statusKey === "memory-paused").statusText, "memory paused");
+	await pi.prompt("in between");
+	assert.match(await pi.command("/recall pause"), /^Going on/);
+	await pi.prompt("after");
+	await pi.end();
+	await home.print("/recall import");
+	assert.deepEqual(
+		home.rows().map((row) => row.text),
+		["before", "ok", "after", "ok"],
+	);
+});
+
+test("/recall forget says what would go, asks, and it stays gone", async (t) => {
+	const home = await homeWithPast(t);
+	const [first] = home.rows();
+	const asked = await home.print(`/recall forget session:${first.session}`);
+	assert.match(asked.out, /2 messages in 1 session would be forgotten for good/);
+	assert.equal(home.rows().length, 4);
+	const done = await home.print(`/recall forget session:${first.session} yes`);
+	assert.match(done.out, /Forgotten: 2 messages.*\npi's own files still hold the text:\n {2}~\//);
+	await home.print("/recall import");
+	assert.equal(home.rows().length, 2);
+
+	const pi = home.rpc();
+	const question = pi.next((event) => event.method === "confirm");
+	const answer = pi.command("/recall forget project:project");
+	pi.answer(await question, { confirmed: false });
+	assert.match(await answer, /Nothing was forgotten/);
+	await pi.end();
+	assert.equal(home.rows().length, 2);
+});
+
+test("words that only begin like a subcommand are searched", async (t) => {
+	const home = await homeWithPast(t);
+	assert.match((await home.print("/recall forget about the cache")).out, /【cache】/);
+	assert.match((await home.print("/recall stats of shard")).out, /【shard】/);
+});
+
+test("/recall export writes a session or what a search finds as Markdown", async (t) => {
+	const home = await homeWithPast(t);
+	const [first] = home.rows();
+	const whole = await home.print(`/recall export ${first.session}`);
+	assert.match(whole.out, /^# How do we shard the cache\?\n[\s\S]*\n## user · .*\n\nHow do we[\s\S]*\n## assistant · /);
+	assert.match((await home.print("/recall export 签证")).out, /\n签证材料放在 docs\/visa 文件夹里。\n/);
+	const pi = home.rpc();
+	const said = await pi.command("/recall export shard");
+	await pi.end();
+	assert.match(readFileSync(said.replace(/^Written: ~/, home.dir), "utf8"), /We shard the cache/);
+});
+
+test("/recall check says that the store is sound", async (t) => {
+	const home = await homeWithPast(t);
+	assert.match((await home.print("/recall check")).out, /^The store is sound\.\n$/);
 });
 
 test("an unknown subcommand is a search, and Chinese locales get Chinese", async (t) => {

@@ -4,33 +4,61 @@ import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-c
 import { mend } from "../capture.ts";
 import { searchForPerson, sessionsForPerson } from "../format.ts";
 import type { Memory } from "../memory.ts";
+import type { Words } from "../words.ts";
 import { type Answer, show } from "./answer.ts";
+import { check, REPAIR } from "./check.ts";
+import { exportMarkdown } from "./export.ts";
+import { CONDITIONS, forget, isForgetting } from "./forget.ts";
 import { importSessions } from "./import.ts";
+import { pause, showPaused } from "./pause.ts";
 import { statsText } from "./stats.ts";
 
 const RESULTS = 20;
 const SESSIONS = 10;
 
-type Subcommand = (memory: Memory, rest: string, ctx: ExtensionCommandContext) => Promise<Answer | undefined>;
+interface Subcommand {
+	about(words: Words): string;
+	/** Whether the words after its name are for it; otherwise all of them are a search. */
+	takes?(rest: string): boolean;
+	run(memory: Memory, rest: string, ctx: ExtensionCommandContext): Promise<Answer | undefined>;
+	/** What its argument may be. */
+	complete?(memory: Memory): string[];
+}
+
+const alone = (rest: string) => rest === "";
 
 const SUBCOMMANDS: Record<string, Subcommand> = {
-	import: importSessions,
-	stats: async (memory) => {
-		const stats = memory.store.stats();
-		return { text: statsText(stats, memory.words), data: stats };
+	import: { about: (words) => words.recallImport, run: importSessions },
+	stats: { about: (words) => words.recallStats, takes: alone, run: stats },
+	export: {
+		about: (words) => words.recallExport,
+		run: exportMarkdown,
+		complete: (memory) => memory.store.sessions({ limit: RESULTS }).map((session) => session.id),
+	},
+	forget: {
+		about: (words) => words.recallForget,
+		takes: isForgetting,
+		run: forget,
+		complete: (memory) => [
+			...CONDITIONS,
+			...memory.store.projects().map(({ project }) => `project:${/\s/.test(project) ? `"${project}"` : project}`),
+		],
+	},
+	pause: { about: (words) => words.recallPause, takes: alone, run: pause },
+	check: {
+		about: (words) => words.recallCheck,
+		takes: (rest) => rest === "" || rest === REPAIR,
+		run: check,
+		complete: () => [REPAIR],
 	},
 };
 
 /** Registers /recall. */
 export function recall(pi: ExtensionAPI, memory: Memory): void {
-	const { words } = memory;
-	const about: Record<string, string> = { import: words.recallImport, stats: words.recallStats };
+	pi.on("session_start", (_event, ctx) => showPaused(memory, ctx));
 	pi.registerCommand("recall", {
-		description: words.recall,
-		getArgumentCompletions: (prefix) => {
-			const fitting = Object.keys(SUBCOMMANDS).filter((name) => name.startsWith(prefix));
-			return fitting.map((name) => ({ value: name, label: name, description: about[name] }));
-		},
+		description: memory.words.recall,
+		getArgumentCompletions: (prefix) => completions(memory, prefix),
 		handler: async (args, ctx) => {
 			try {
 				const answer = await run(memory, args.trim(), ctx);
@@ -42,12 +70,34 @@ export function recall(pi: ExtensionAPI, memory: Memory): void {
 	});
 }
 
+/** What may follow `/recall `: a subcommand, then its argument. */
+function completions(memory: Memory, prefix: string) {
+	const [, name = "", rest] = /^(\S*)(?:\s+(.*))?$/s.exec(prefix) ?? [];
+	if (rest === undefined) {
+		const fitting = Object.entries(SUBCOMMANDS).filter(([one]) => one.startsWith(name));
+		return fitting.map(([one, { about }]) => ({ value: one, label: one, description: about(memory.words) }));
+	}
+	try {
+		const values = subcommandOf(name)?.complete?.(memory) ?? [];
+		return values
+			.filter((value) => value.startsWith(rest))
+			.map((value) => ({ value: `${name} ${value}`, label: value }));
+	} catch {
+		// Without a store there is nothing to complete with; the command itself says why.
+		return [];
+	}
+}
+
+function subcommandOf(name: string): Subcommand | undefined {
+	return Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+}
+
 /** A known subcommand; anything else is a search, nothing at all the latest sessions. */
 async function run(memory: Memory, args: string, ctx: ExtensionCommandContext): Promise<Answer | undefined> {
 	const [, name = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(args) ?? [];
-	const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+	const subcommand = subcommandOf(name);
 	mend(memory, ctx);
-	if (subcommand) return subcommand(memory, rest, ctx);
+	if (subcommand && (subcommand.takes?.(rest) ?? true)) return subcommand.run(memory, rest, ctx);
 	if (args === "") {
 		const sessions = memory.store.sessions({ limit: SESSIONS });
 		const waiting = sessions.length < SESSIONS ? await memory.waiting(ctx) : undefined;
@@ -56,4 +106,10 @@ async function run(memory: Memory, args: string, ctx: ExtensionCommandContext): 
 	const result = memory.store.search(args, { limit: RESULTS });
 	const waiting = result.hits.length === 0 ? await memory.waiting(ctx) : undefined;
 	return { text: searchForPerson(args, result, memory.words, waiting), data: result };
+}
+
+async function stats(memory: Memory, _rest: string, ctx: ExtensionCommandContext): Promise<Answer> {
+	const figures = memory.store.stats();
+	const waiting = await memory.waiting(ctx);
+	return { text: statsText(figures, memory.words, waiting), data: { ...figures, waiting } };
 }

@@ -1,11 +1,17 @@
-// /recall stats: how much is kept.
+// /recall stats: how much is kept, over which weeks, of which projects, and what waits for an import.
 
-import type { Stats } from "../../index.js";
+import type { Stats, Waiting } from "../../index.js";
 import { day, megabytes, tilde } from "../format.ts";
 import { number, type Words } from "../words.ts";
 
-/** The store's figures as a small table. */
-export function statsText(stats: Stats, words: Words): string {
+/** Weeks and projects that are drawn. */
+const WEEKS = 26;
+const PROJECTS = 8;
+const BAR = 24;
+const LEVELS = "▁▂▃▄▅▆▇█";
+
+/** The store's figures as a small table with two charts. */
+export function statsText(stats: Stats, words: Words, waiting?: Waiting): string {
 	const names = words.stats;
 	const rows: [string, string][] = [
 		[names.store, tilde(stats.path)],
@@ -16,5 +22,35 @@ export function statsText(stats: Stats, words: Words): string {
 	];
 	if (stats.oldest !== undefined) rows.push([names.oldest, day(stats.oldest)]);
 	if (stats.newest !== undefined) rows.push([names.newest, day(stats.newest)]);
-	return rows.map(([name, value]) => `${name}: ${value}`).join("\n");
+	return [
+		...rows.map(([name, value]) => `${name}: ${value}`),
+		...weekLines(stats.weeks.slice(-WEEKS), words),
+		...projectLines(stats.topProjects.slice(0, PROJECTS), words),
+		...(waiting ? [waiting.files > 0 ? words.waiting(waiting.files) : words.allIn] : []),
+	].join("\n");
+}
+
+function weekLines(weeks: Stats["weeks"], words: Words): string[] {
+	const [first, last] = [weeks.at(0), weeks.at(-1)];
+	if (!first || !last || first === last) return [];
+	const most = Math.max(...weeks.map((week) => week.messages), 1);
+	const bar = weeks.map((week) => (week.messages > 0 ? level(week.messages / most) : " ")).join("");
+	return [`${words.stats.weeks}: ${day(first.start)} ${bar} ${day(last.start)}`];
+}
+
+function projectLines(projects: Stats["topProjects"], words: Words): string[] {
+	const most = Math.max(...projects.map((project) => project.messages), 1);
+	return projects.length < 2
+		? []
+		: [
+				`${words.stats.busiest}:`,
+				...projects.map(
+					({ project, messages }) =>
+						`  ${"█".repeat(Math.max(1, Math.round((messages / most) * BAR))).padEnd(BAR)} ${number(messages)} ${project}`,
+				),
+			];
+}
+
+function level(share: number): string {
+	return LEVELS[Math.min(LEVELS.length - 1, Math.floor(share * LEVELS.length))] ?? "";
 }

@@ -1,0 +1,51 @@
+// /recall forget: says what would go, asks, and forgets it for good.
+
+import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type { ForgetOptions } from "../../index.js";
+import { harmless, tilde } from "../format.ts";
+import type { Memory } from "../memory.ts";
+import type { Answer } from "./answer.ts";
+
+const CONDITION = /(session|message|project|since|until):(?:"([^"]*)"|(\S+))/g;
+/** What a script adds where there is nobody to ask. */
+const CONSENT = "yes";
+
+/** The names of what can be forgotten by, for completion. */
+export const CONDITIONS = ["session:", "message:", "project:", "since:", "until:"];
+
+/** Whether the words after `forget` name something to forget; otherwise they are words to search for. */
+export function isForgetting(rest: string): boolean {
+	const others = rest.replaceAll(CONDITION, "").trim();
+	return others === "" || others === CONSENT;
+}
+
+/** Forgets what meets every condition, after asking. */
+export async function forget(memory: Memory, rest: string, ctx: ExtensionCommandContext): Promise<Answer> {
+	const { words, store } = memory;
+	const conditions = conditionsIn(rest);
+	if (Object.keys(conditions).length === 0) return { text: words.forgetUsage, data: { error: words.forgetUsage } };
+	const would = await store.forget({ ...conditions, dryRun: true });
+	if (would.messages === 0) return { text: words.forgetNothing, data: would };
+	const question = words.forgetQuestion(words.hits(words.messages(would.messages), would.sessions));
+	if (ctx.hasUI) {
+		if (!(await ctx.ui.confirm("/recall forget", harmless(question)))) return { text: words.forgetNot, data: would };
+	} else if (!new RegExp(`\\b${CONSENT}$`).test(rest)) {
+		return { text: `${question}\n${words.forgetAgain(`/recall forget ${rest} ${CONSENT}`)}`, data: would };
+	}
+	const report = await store.forget(conditions);
+	const still = report.stillIn.map((file) => `  ${tilde(file)}`);
+	const lines = [
+		words.forgotten(words.messages(report.messages)),
+		...(still.length > 0 ? [words.forgetStillIn, ...still] : []),
+	];
+	return { text: lines.join("\n"), data: report };
+}
+
+function conditionsIn(rest: string): ForgetOptions {
+	const conditions: ForgetOptions = {};
+	for (const [, name = "", quoted, plain] of rest.matchAll(CONDITION)) {
+		const value = quoted ?? plain ?? "";
+		Object.assign(conditions, { [name]: name === "message" ? Number(value.replace(/^#/, "")) : value });
+	}
+	return conditions;
+}
