@@ -197,3 +197,97 @@ fn unlink(connection: &Connection, id: i64) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Conditions;
+    use crate::error::Kind;
+    use crate::store::testing::{Place, bare, user};
+
+    fn of_session(id: &str) -> Conditions {
+        Conditions { session: Some(id.to_owned()), ..Conditions::default() }
+    }
+
+    fn bytes(place: &Place) -> Vec<u8> {
+        ["", "-wal"]
+            .iter()
+            .flat_map(|suffix| {
+                let mut path = place.store.path().as_os_str().to_owned();
+                path.push(suffix);
+                std::fs::read(path).unwrap_or_default()
+            })
+            .collect()
+    }
+
+    fn holds(place: &Place, needle: &str) -> bool {
+        bytes(place).windows(needle.len()).any(|window| window == needle.as_bytes())
+    }
+
+    #[test]
+    fn a_forgotten_session_leaves_no_byte_and_does_not_come_back() {
+        let place = Place::new();
+        for at in 1..50 {
+            place.capture("other", &bare(at, &format!("common words number {at}")));
+        }
+        let secret = "xylophonequartz 龘靐齉 password";
+        let file = place.file("s.jsonl", "s", &[user("a", None, 1, secret)]);
+        place.import(&file);
+        assert!(holds(&place, "xylophonequartz") && place.finds("龘靐") == 1);
+
+        let report = place.store.forget(&of_session("s")).unwrap();
+        assert_eq!((report.sessions, report.messages), (1, 1));
+        assert_eq!(report.still_in, [file.canonicalize().unwrap().to_string_lossy().into_owned()]);
+        assert!(holds(&place, "common"));
+        assert!(!holds(&place, "xylophone") && !holds(&place, "ylophonequartz") && !holds(&place, "龘靐"));
+
+        place.append(&file, &(user("b", Some("a"), 2, secret) + "\n"));
+        std::fs::copy(&file, place.path("again.jsonl")).unwrap();
+        assert_eq!(place.import(&place.path("again.jsonl")).stored, 0);
+        assert!(!place.capture("s", &bare(1, secret)).stored);
+        assert_eq!(place.finds("龘靐"), 0);
+    }
+
+    #[test]
+    fn what_is_said_after_a_session_was_forgotten_is_kept() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "before"));
+        place.store.forget(&of_session("s")).unwrap();
+        let later = crate::store::time::now() + 60_000;
+        assert!(place.capture("s", &bare(later, "after")).stored);
+    }
+
+    #[test]
+    fn a_dry_run_changes_nothing() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "zebra"));
+        let report = place.store.forget(&Conditions { dry_run: true, ..of_session("s") }).unwrap();
+        assert_eq!((report.messages, place.finds("zebra")), (1, 1));
+    }
+
+    #[test]
+    fn forgetting_a_message_takes_its_copies_along_also_those_to_come() {
+        let place = Place::new();
+        let origin = place.file("o.jsonl", "origin", &[user("a", None, 1, "zebra"), user("b", Some("a"), 2, "rest")]);
+        place.import(&origin);
+        let id = place.messages("origin").first().map(|row| row.id);
+        let fork = place.file("f.jsonl", "fork", &[user("a", None, 1, "zebra")]);
+        place.import(&fork);
+        place.store.forget(&Conditions { message: id, ..Conditions::default() }).unwrap();
+        let late = place.file("l.jsonl", "late", &[user("a", None, 1, "zebra")]);
+        assert_eq!(place.import(&late).stored, 0);
+        assert_eq!(place.finds("zebra"), 0);
+        assert_eq!(place.rows("origin"), ["2 b rest"]);
+    }
+
+    #[test]
+    fn conditions_are_combined_and_none_is_refused() {
+        let place = Place::new();
+        for ts in 1..=3 {
+            place.capture("s", &bare(ts, "zebra"));
+            place.capture("t", &bare(ts, "zebra"));
+        }
+        place.store.forget(&Conditions { since: Some(2), until: Some(3), ..of_session("s") }).unwrap();
+        assert_eq!((place.messages("s").len(), place.messages("t").len()), (2, 3));
+        assert_eq!(place.store.forget(&Conditions::default()).unwrap_err().kind(), Kind::InvalidArgument);
+    }
+}

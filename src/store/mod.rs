@@ -11,6 +11,7 @@ pub mod index;
 mod open;
 mod query;
 mod read;
+mod rebuild;
 pub mod schema;
 mod session;
 mod silence;
@@ -19,6 +20,7 @@ mod stats;
 pub(crate) mod testing;
 pub mod time;
 mod turn;
+mod upgrade;
 mod upkeep;
 mod write;
 
@@ -89,7 +91,8 @@ impl Store {
         let upkeep = upkeep::Upkeep::default();
         let mut front = open::open(&path, CAPTURE_WAIT)?;
         upkeep.watch(&mut front)?;
-        Ok(Arc::new_cyclic(|me| Store {
+        let unfinished = rebuild::unindexed(&front)? > 0;
+        let store = Arc::new_cyclic(|me| Store {
             path,
             front: Mutex::new(Some(front)),
             back: Mutex::new(None),
@@ -101,7 +104,11 @@ impl Store {
             calls: Mutex::new(write::Calls::default()),
             private,
             rules: options.rules,
-        }))
+        });
+        if unfinished {
+            store.upkeep.note(&store.me);
+        }
+        Ok(store)
     }
 
     /// Where the database is.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::schema;
+use super::{rebuild, schema, upgrade};
 use crate::error::{Error, Kind, Result};
 
 /// `PI_MEMORY_DB`, else `~/.pi/memory/sessions.db`.
@@ -126,7 +126,15 @@ fn version(connection: &Connection) -> Result<i64> {
 
 fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
     match version(connection)? {
-        schema::VERSION => return Ok(()),
+        schema::VERSION if rebuild::is_current(connection)? => return Ok(()),
+        schema::VERSION => {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            if !rebuild::is_current(&transaction)? {
+                rebuild::begin(&transaction)?;
+            }
+            transaction.commit()?;
+            return Ok(());
+        }
         newer if newer > schema::VERSION => {
             return Err(Error::new(
                 Kind::NewerSchema,
@@ -142,8 +150,22 @@ fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been first while we waited for the lock.
-    if version(&transaction)? == 0 {
-        schema::create(&transaction)?;
+    match version(&transaction)? {
+        0 => {
+            schema::create(&transaction)?;
+            rebuild::complete(&transaction)?;
+        }
+        1 if upgrade::is_old_edition(&transaction)? => upgrade::upgrade(&transaction)?,
+        schema::VERSION => {}
+        other => {
+            return Err(Error::new(
+                Kind::Corrupt,
+                format!(
+                    "{} is a database of something else (user_version {other}); set PI_MEMORY_DB to another file",
+                    path.display()
+                ),
+            ));
+        }
     }
     transaction.commit()?;
     Ok(())

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::session::{self, SessionSummary};
-use super::{Store, lock};
+use super::{Store, lock, rebuild};
 use crate::error::Result;
 use crate::message::Role;
 use crate::search::{self, Tier};
@@ -124,7 +124,8 @@ impl Store {
                 missing: found.missing,
                 total: found.total as u64,
                 total_is_capped: found.total_is_capped,
-                complete: found.complete,
+                // While the index is being built, older messages are not found yet.
+                complete: found.complete && rebuild::unindexed(connection)? == 0,
                 messages: found.searched.messages as u64,
                 searched_sessions: found.searched.sessions as u64,
                 oldest: found.searched.oldest,

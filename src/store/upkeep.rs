@@ -148,6 +148,9 @@ impl Store {
     /// One step; true when there is more to do.
     fn keep_up(&self, occasion: Occasion, copier: &mut Option<Connection>) -> Result<bool> {
         let more = self.in_background(|connection| {
+            if self.rebuild_step(connection)? {
+                return Ok(true);
+            }
             if occasion == Occasion::Between && index::segments(connection)? <= SEGMENTS {
                 return Ok(false);
             }

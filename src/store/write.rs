@@ -6,7 +6,7 @@ use lru::LruCache;
 use rusqlite::{Connection, OptionalExtension, named_params};
 use sha1::{Digest, Sha1};
 
-use super::{Store, index, session};
+use super::{Store, index, rebuild, session};
 use crate::error::{Error, Kind, Result};
 use crate::message::{Body, Entry, Kept, Role};
 
@@ -401,16 +401,27 @@ impl Indexed {
     }
 }
 
-/// Takes a row's terms out of the index.
+/// Takes a row's terms out of the index, where they are in it.
 pub(super) fn unindex(connection: &Connection, id: i64) -> Result<()> {
+    if id <= rebuild::unindexed(connection)? {
+        return Ok(());
+    }
     if let Some(indexed) = Indexed::load(connection, id)? {
         index::remove(connection, id, &indexed.doc())?;
     }
     Ok(())
 }
 
-/// Puts a row's terms into the index.
+/// Puts a row's terms into the index, unless a rebuild is still to come to it.
 pub(super) fn index_row(connection: &Connection, id: i64) -> Result<()> {
+    if id <= rebuild::unindexed(connection)? {
+        return Ok(());
+    }
+    add_terms(connection, id)
+}
+
+/// Puts a row's terms into the index.
+pub(super) fn add_terms(connection: &Connection, id: i64) -> Result<()> {
     if let Some(indexed) = Indexed::load(connection, id)? {
         index::add(connection, id, &indexed.doc())?;
     }
