@@ -311,11 +311,11 @@ export class MemoryStore {
 	/** The messages around one of a session. `sessionId` may be an unambiguous prefix. */
 	read(sessionId: string, options?: ReadOptions): Window;
 
-	/** The sessions last active, newest first; `query` narrows by name, opening and project. */
+	/** The sessions last active, newest first; `query` narrows by name, opening and project, Han also by pinyin: `qzh` finds 签证. */
 	sessions(options?: { limit?: number; offset?: number; project?: string; query?: string }): SessionSummary[];
 
-	/** The projects, last active first. */
-	projects(): { project: string; cwd: string; sessions: number; lastAt: number }[];
+	/** The projects, last active first; `query` narrows by folder, Han also by pinyin. */
+	projects(options?: { query?: string }): { project: string; cwd: string; sessions: number; lastAt: number }[];
 
 	/** Reads what is new in pi's session files, in short transactions. */
 	import(options?: ImportOptions): Promise<ImportReport>;

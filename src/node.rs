@@ -130,8 +130,9 @@ impl MemoryStore {
     }
 
     #[napi(catch_unwind)]
-    pub fn projects(&self) -> Result<Vec<Project>> {
-        let projects = self.store.projects()?;
+    pub fn projects(&self, env: Env, options: Option<Unknown>) -> Result<Vec<Project>> {
+        let options: ProjectsOptions = plain(&env, options, "options")?;
+        let projects = self.store.projects(options.query.as_deref())?;
         Ok(projects
             .into_iter()
             .map(|one| Project { project: one.project, cwd: one.cwd, sessions: one.sessions, last_at: one.last_at })
@@ -356,6 +357,12 @@ struct SessionsOptions {
     limit: Option<f64>,
     offset: Option<f64>,
     project: Option<String>,
+    query: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ProjectsOptions {
     query: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::Store;
 use crate::error::{Error, Kind, Result};
-use crate::text::fold::fold;
+use crate::text::{fold::fold, pinyin::sounds_like};
 
 /// What is known of a session: pi's header and name entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,8 @@ impl Store {
         self.writing(|connection| begin(connection, session).map(drop))
     }
 
-    /// The sessions last active, newest first; `query` narrows by name, opening and project.
+    /// The sessions last active, newest first; `query` narrows by name, opening and project, and by the sound of Han in
+    /// names and projects.
     pub fn sessions(
         &self,
         limit: usize,
@@ -110,8 +111,7 @@ impl Store {
     ) -> Result<Vec<SessionSummary>> {
         self.reading(|connection| {
             let projects = project.map(|project| resolve_project(connection, project)).transpose()?;
-            let words: Vec<String> =
-                query.map(|query| fold(query).split_whitespace().map(str::to_owned).collect()).unwrap_or_default();
+            let words = words(query);
             let mut statement = connection
                 .prepare_cached(&format!("{SUMMARY} where s.messages > 0 order by s.last_at desc, s.id desc"))?;
             let mut rows = statement.query([])?;
@@ -127,8 +127,9 @@ impl Store {
                 let summary = summary(row)?;
                 if !words.is_empty() {
                     let name = summary.session.name.as_deref().unwrap_or_default();
+                    let called = format!("{name}\n{}", summary.project);
                     let text = fold(&format!("{name}\n{}\n{}", summary.opening, summary.session.cwd));
-                    if !words.iter().all(|word| text.contains(word)) {
+                    if !words.iter().all(|word| text.contains(word) || sounds_like(&called, word)) {
                         continue;
                     }
                 }
@@ -142,9 +143,10 @@ impl Store {
         })
     }
 
-    /// Every folder pi was used in, the last used first.
-    pub fn projects(&self) -> Result<Vec<Project>> {
+    /// Every folder pi was used in, the last used first; `query` narrows by folder, and by the sound of Han in its name.
+    pub fn projects(&self, query: Option<&str>) -> Result<Vec<Project>> {
         self.reading(|connection| {
+            let words = words(query);
             let mut statement = connection.prepare_cached(
                 "select p.name, p.cwd, count(*), max(s.last_at)
                  from session s join project p on p.id = s.project
@@ -153,7 +155,14 @@ impl Store {
             let rows = statement.query_map([], |row| {
                 Ok(Project { project: row.get(0)?, cwd: row.get(1)?, sessions: row.get(2)?, last_at: row.get(3)? })
             })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            let mut projects = rows.collect::<rusqlite::Result<Vec<Project>>>()?;
+            if !words.is_empty() {
+                projects.retain(|one| {
+                    let cwd = fold(&one.cwd);
+                    words.iter().all(|word| cwd.contains(word) || sounds_like(&one.project, word))
+                });
+            }
+            Ok(projects)
         })
     }
 
@@ -180,6 +189,11 @@ impl Store {
             summary_of(connection, number)
         })
     }
+}
+
+/// The folded words of a list's query.
+fn words(query: Option<&str>) -> Vec<String> {
+    query.map(|query| fold(query).split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
 }
 
 /// Creates or completes the session's row, and returns its number.

@@ -4,6 +4,7 @@ mod cut;
 pub mod fold;
 mod han;
 pub(crate) mod matcher;
+pub(crate) mod pinyin;
 pub mod snippet;
 pub mod terms;
 
