@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::store::{Cursor, FileState, Progress as Step, Session, Store};
+use crate::store::{self, Cursor, FileState, Progress as Step, Session, Store};
 
 pub use report::{Progress, Report, Skipped};
 use stream::{Batch, Opened, Stream};
@@ -60,7 +60,8 @@ pub fn import(
 ) -> Result<Report> {
     let started = Instant::now();
     let _importing = store.importing();
-    let roots = roots(store, options)?;
+    let (stores, roots): (Vec<PathBuf>, Vec<PathBuf>) =
+        roots(store, options)?.into_iter().partition(|root| store::is_store(root));
     let walked = walk::walk(&roots);
     let known = store.files()?;
     let cancelled = || cancel.load(Ordering::Relaxed) || store.is_closing();
@@ -95,11 +96,22 @@ pub fn import(
     let Writer { mut report, progress, .. } = writer;
     report.skipped.extend(read.skipped);
     report.unknown_types = read.unknown;
+    for other in &stores {
+        let before = report.stored;
+        let merged = store.merge_store(other, |merged| {
+            tell(&Progress { stored: before + merged.stored, ..progress });
+            !cancelled()
+        })?;
+        report.files += 1;
+        report.sessions += usize::try_from(merged.sessions).unwrap_or(usize::MAX);
+        report.stored += merged.stored;
+        report.duplicates += merged.duplicates;
+    }
     report.cancelled = cancelled();
     if report.stored > 0 && !report.cancelled {
         store.tidy()?;
     }
-    tell(&progress);
+    tell(&Progress { stored: report.stored, ..progress });
     report.elapsed_ms = started.elapsed().as_secs_f64() * 1000.0;
     Ok(report)
 }

@@ -118,6 +118,11 @@ impl Cursor {
         }
     }
 
+    /// A reader over a session of another store, of which nothing is remembered.
+    pub(super) fn of_another_store(session: Session) -> Cursor {
+        Cursor::new("", session, None)
+    }
+
     /// The file's path.
     pub fn path(&self) -> &str {
         &self.path
@@ -163,8 +168,9 @@ impl Store {
     ) -> Result<Progress> {
         let stored = load(connection, &cursor.path)?;
         let expected = stored.as_ref().map_or((0, 0), |state| (state.mark.offset, state.placed));
+        let remembered = !cursor.path.is_empty();
         let begins = cursor.whole && cursor.state.mark.offset == 0;
-        if !begins && expected != (cursor.state.mark.offset, cursor.state.placed) {
+        if remembered && !begins && expected != (cursor.state.mark.offset, cursor.state.placed) {
             return Ok(Progress::Overtaken);
         }
         if self.private.covers(&cursor.session.cwd) {
@@ -199,7 +205,9 @@ impl Store {
             cursor.state.mark.size = -1;
             cursor.state.mark.print = 0;
         }
-        save(connection, &cursor.path, number, &cursor.state)?;
+        if remembered {
+            save(connection, &cursor.path, number, &cursor.state)?;
+        }
         Ok(Progress::Applied(applied))
     }
 }

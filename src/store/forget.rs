@@ -174,6 +174,20 @@ fn forget(connection: &Connection, id: i64) -> Result<Vec<i64>> {
     Ok(touched)
 }
 
+/// Forgets what has that identity: another store forgot it.
+pub(super) fn forget_by_hash(connection: &Connection, hash: i64) -> Result<()> {
+    let ids: Vec<i64> = connection
+        .prepare_cached("select distinct coalesce(origin, id) from msg where hash = ?1")?
+        .query_map([hash], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for id in ids {
+        for session in forget(connection, id)? {
+            session::recount(connection, session)?;
+        }
+    }
+    Ok(())
+}
+
 /// Rows that followed this one follow what it followed.
 fn unlink(connection: &Connection, id: i64) -> Result<()> {
     let (session, seq, parent): (i64, i64, Option<i64>) = connection
