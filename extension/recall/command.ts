@@ -3,14 +3,17 @@
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { mend } from "../capture.ts";
 import { searchForPerson, sessionsForPerson } from "../format.ts";
-import type { Memory } from "../memory.ts";
+import { type Memory, say } from "../memory.ts";
 import type { Words } from "../words.ts";
+import { clearPassage } from "./act.ts";
 import { type Answer, show } from "./answer.ts";
 import { check, REPAIR } from "./check.ts";
 import { exportMarkdown } from "./export.ts";
 import { CONDITIONS, forget, isForgetting } from "./forget.ts";
 import { importSessions } from "./import.ts";
+import { openDialogs, openScreen } from "./open.ts";
 import { pause, showPaused } from "./pause.ts";
+import { parseQuery } from "./query.ts";
 import { statsText } from "./stats.ts";
 
 const RESULTS = 20;
@@ -56,6 +59,7 @@ const SUBCOMMANDS: Record<string, Subcommand> = {
 /** Registers /recall. */
 export function recall(pi: ExtensionAPI, memory: Memory): void {
 	pi.on("session_start", (_event, ctx) => showPaused(memory, ctx));
+	clearPassage(pi);
 	pi.registerCommand("recall", {
 		description: memory.words.recall,
 		getArgumentCompletions: (prefix) => completions(memory, prefix),
@@ -98,14 +102,27 @@ async function run(memory: Memory, args: string, ctx: ExtensionCommandContext): 
 	const subcommand = subcommandOf(name);
 	mend(memory, ctx);
 	if (subcommand && (subcommand.takes?.(rest) ?? true)) return subcommand.run(memory, rest, ctx);
-	if (args === "") {
-		const sessions = memory.store.sessions({ limit: SESSIONS });
+	if (ctx.mode === "tui" || ctx.mode === "rpc") {
+		const open = ctx.mode === "tui" ? openScreen : openDialogs;
+		await open(memory, args, ctx);
+		return undefined;
+	}
+	return list(memory, args, ctx);
+}
+
+/** Without anyone to choose: the same as text. */
+async function list(memory: Memory, args: string, ctx: ExtensionCommandContext): Promise<Answer> {
+	const { store } = memory;
+	const { words, problems, ...filters } = parseQuery(args, memory.words, store);
+	for (const problem of problems) say(ctx, problem, "warning");
+	if (words === "") {
+		const sessions = store.sessions({ limit: SESSIONS, project: filters.project });
 		const waiting = sessions.length < SESSIONS ? await memory.waiting(ctx) : undefined;
 		return { text: sessionsForPerson(sessions, memory.words, waiting), data: sessions };
 	}
-	const result = memory.store.search(args, { limit: RESULTS });
+	const result = store.search(words, { limit: RESULTS, ...filters });
 	const waiting = result.hits.length === 0 ? await memory.waiting(ctx) : undefined;
-	return { text: searchForPerson(args, result, memory.words, waiting), data: result };
+	return { text: searchForPerson(words, result, memory.words, waiting), data: result };
 }
 
 async function stats(memory: Memory, _rest: string, ctx: ExtensionCommandContext): Promise<Answer> {

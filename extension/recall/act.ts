@@ -1,0 +1,158 @@
+// What the person chose: going back to where it was said, branching off there, taking an excerpt along.
+
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ExtensionAPI, ExtensionCommandContext, Theme } from "@earendil-works/pi-coding-agent";
+import type { Message, SessionSummary } from "../../index.js";
+import { cut, minute } from "../format.ts";
+import type { Memory } from "../memory.ts";
+import { say } from "../memory.ts";
+import type { Words } from "../words.ts";
+import type { Item } from "./find.ts";
+import { importSessions } from "./import.ts";
+import { fit, passage, plain, plainLine } from "./paint.ts";
+import type { Choice } from "./screen.ts";
+
+const WIDGET = "memory-passage";
+const PASSAGE_LINES = 4;
+/** A quoted excerpt's length in characters. */
+const EXCERPT = 1_200;
+const CHUNK = 1 << 20;
+
+/** The passage shown on arrival goes with the next message. */
+export function clearPassage(pi: ExtensionAPI): void {
+	pi.on("before_agent_start", (_event, ctx) => {
+		if (ctx.hasUI) ctx.ui.setWidget(WIDGET, undefined);
+	});
+}
+
+/** Does what was chosen. */
+export async function carryOut(choice: Choice, memory: Memory, ctx: ExtensionCommandContext): Promise<void> {
+	if (choice.do === "import") {
+		await importSessions(memory, "", ctx);
+		return;
+	}
+	const { words } = memory;
+	const { item, message } = choice;
+	if (choice.do === "quote") {
+		const written = ctx.ui.getEditorText();
+		ctx.ui.setEditorText(
+			`${written ? `${written.trimEnd()}\n\n` : ""}${excerpt(choice.item, choice.message, words)}\n`,
+		);
+		return;
+	}
+	if (!(await mayLeave(words, ctx))) return;
+	if (choice.do === "new") {
+		const text = `${excerpt(choice.item, choice.message, words)}\n`;
+		await ctx.newSession({ withSession: async (there) => there.ui.setEditorText(text) });
+		return;
+	}
+	const file = item.session.file ?? "";
+	const present = ctx.sessionManager.getSessionFile();
+	const isHere = present !== undefined && resolve(ctx.cwd, present) === file;
+	// pi begins a new session in a path where none is, and ends when a file or an entry is not what it seems.
+	const wrong = faultOf(file, item.session, choice.do === "fork" ? message?.entryId : undefined, words);
+	if (wrong) return say(ctx, wrong, "error");
+
+	if (choice.do === "fork") {
+		const entry = message?.entryId;
+		if (!entry) return say(ctx, words.screen.noEntry, "error");
+		const fork = async (there: ExtensionCommandContext) => void (await there.fork(entry, { position: "at" }));
+		if (isHere) await fork(ctx);
+		else await ctx.switchSession(file, { withSession: fork });
+		return;
+	}
+	const arrive = async (there: ExtensionCommandContext) => showPassage(item, message, words, there);
+	if (isHere) {
+		say(ctx, words.screen.alreadyHere);
+		await arrive(ctx);
+	} else await ctx.switchSession(file, { withSession: arrive });
+}
+
+/** A running answer would end with its session: that is asked first. */
+async function mayLeave(words: Words, ctx: ExtensionCommandContext): Promise<boolean> {
+	return ctx.isIdle() || (await ctx.ui.confirm(words.screen.busyTitle, words.screen.busy));
+}
+
+/** The passage above the editor, since the session opens at its end. */
+function showPassage(item: Item, message: Message | undefined, words: Words, ctx: ExtensionCommandContext): void {
+	const { hit } = item;
+	if (!hit) return;
+	const heading = `${words.screen.roles[hit.role]} · ${minute(hit.ts)} · ${words.screen.saidHere}`;
+	if (ctx.mode !== "tui") {
+		ctx.ui.setWidget(WIDGET, [heading, plainLine(hit.snippet)]);
+		return;
+	}
+	void message;
+	ctx.ui.setWidget(WIDGET, (_tui, theme: Theme) => ({
+		invalidate() {},
+		render: (width: number) => [
+			fit(theme.fg("dim", ` ▎${heading}`), width),
+			...passage(hit.snippet, hit.marks, width - 3, PASSAGE_LINES, theme).map((line) =>
+				fit(`${theme.fg("accent", " ▎")}${line}`, width),
+			),
+		],
+	}));
+}
+
+/** A message, or the part of a long one that answers, as a quotation with its origin. */
+export function excerpt(item: Item, message: Message, words: Words): string {
+	const { session } = item;
+	const at = message.marks?.[0]?.[0] ?? 0;
+	const start = message.text.length <= EXCERPT ? 0 : message.text.lastIndexOf("\n", Math.max(0, at - EXCERPT / 3)) + 1;
+	const part = cut(message.text.slice(start), EXCERPT);
+	const quoted = plain(part)
+		.trim()
+		.split("\n")
+		.map((line) => `> ${line}`.trimEnd());
+	const title = plainLine(session.name ?? session.opening);
+	const origin = `${words.screen.roles[message.role]}, ${minute(message.ts)}, ${plainLine(session.project)}, “${cut(title, 60)}” (${session.id})`;
+	return [...quoted, `> — ${origin}`].join("\n");
+}
+
+/** Why a session's file cannot be opened, or not at that entry. */
+function faultOf(file: string, session: SessionSummary, entry: string | undefined, words: Words): string | undefined {
+	if (!existsSync(file)) return words.screen.fileGone;
+	const id = headerId(file);
+	if (id !== session.id) return words.screen.otherSession(file);
+	if (entry !== undefined && !holdsEntry(file, entry)) return words.screen.entryGone;
+	return undefined;
+}
+
+/** The session id in a file's header: its first line, or the second where a title comes first. */
+function headerId(file: string): string | undefined {
+	for (const line of chunks(file).next().value?.split("\n", 3) ?? []) {
+		try {
+			const record = JSON.parse(line);
+			if (record.type === "session") return record.id;
+		} catch {
+			// No header then.
+		}
+	}
+	return undefined;
+}
+
+function holdsEntry(file: string, entry: string): boolean {
+	const wanted = new RegExp(`"id"\\s*:\\s*"${entry.replaceAll(/[^\w-]/g, "\\$&")}"`);
+	let rest = "";
+	for (const chunk of chunks(file)) {
+		const text = rest + chunk;
+		if (wanted.test(text)) return true;
+		rest = text.slice(-200);
+	}
+	return false;
+}
+
+function* chunks(file: string): Generator<string, undefined> {
+	const descriptor = openSync(file, "r");
+	try {
+		const buffer = Buffer.alloc(CHUNK);
+		for (;;) {
+			const length = readSync(descriptor, buffer);
+			if (length === 0) return undefined;
+			yield buffer.toString("utf8", 0, length);
+		}
+	} finally {
+		closeSync(descriptor);
+	}
+}

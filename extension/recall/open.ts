@@ -1,0 +1,84 @@
+// Opens /recall where there is someone to choose: the screen in a terminal, pi's dialogs over rpc.
+
+import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { minute } from "../format.ts";
+import { type Memory, say } from "../memory.ts";
+import { carryOut } from "./act.ts";
+import { type Found, find, type Item } from "./find.ts";
+import { plain, plainLine } from "./paint.ts";
+import { type Choice, RecallScreen } from "./screen.ts";
+
+/** What one dialog lists. */
+const CHOICES = 20;
+const SHOWN = 2_000;
+
+/** The screen over the whole terminal, and what was chosen in it. */
+export async function openScreen(memory: Memory, line: string, ctx: ExtensionCommandContext): Promise<void> {
+	const choice = await ctx.ui.custom<Choice | undefined>(
+		(tui, theme, keys, done) => new RecallScreen({ tui, theme, keys, memory, ctx }, line, done),
+		{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", row: 0, col: 0 } },
+	);
+	if (choice) await carryOut(choice, memory, ctx);
+}
+
+/** The same as dialogs: choose a hit, read it, choose what to do with it. */
+export async function openDialogs(memory: Memory, line: string, ctx: ExtensionCommandContext): Promise<void> {
+	const { screen } = memory.words;
+	let found = find(memory, line);
+	for (;;) {
+		if (found.error) return say(ctx, found.error, "error");
+		const rows = found.items.slice(0, CHOICES).map((item, index) => rowOf(item, index, memory));
+		const chosen = await ctx.ui.select(titleOf(found, memory), [...rows, screen.searchAgain]);
+		if (chosen === undefined) return;
+		if (chosen === screen.searchAgain) {
+			const words = await ctx.ui.input(screen.title, screen.placeholder);
+			if (words === undefined) return;
+			found = find(memory, words);
+			continue;
+		}
+		const item = found.items[rows.indexOf(chosen)];
+		if (!item) return;
+		const done = await chooseAct(item, found, memory, ctx);
+		if (done) return;
+	}
+}
+
+async function chooseAct(item: Item, found: Found, memory: Memory, ctx: ExtensionCommandContext): Promise<boolean> {
+	const { screen } = memory.words;
+	const window = memory.store.read(item.session.id, {
+		around: item.hit?.id,
+		before: 1,
+		after: 2,
+		highlight: found.query.words || undefined,
+	});
+	const message = item.hit ? window.messages.find(({ id }) => id === item.hit?.id) : window.messages.at(-1);
+	if (!message) return true;
+	const text = window.messages.map(({ role, text }) => `${screen.roles[role]}: ${plain(text)}`).join("\n\n");
+	const acts = [screen.acts.resume, screen.acts.fork, screen.acts.quote, screen.startNew, screen.backToList];
+	const act = await ctx.ui.select(text.slice(0, SHOWN).toWellFormed(), acts);
+	if (act === undefined) return true;
+	const chosen = (
+		[
+			{ do: "resume", item, message },
+			{ do: "fork", item, message },
+			{ do: "quote", item, message },
+			{ do: "new", item, message },
+		] as Choice[]
+	)[acts.indexOf(act)];
+	if (!chosen) return false;
+	await carryOut(chosen, memory, ctx);
+	return true;
+}
+
+function titleOf({ query, result, items }: Found, { words }: Memory): string {
+	if (!result) return items.length > 0 ? words.latest : words.nothingKept;
+	if (items.length === 0) return words.noHit(plainLine(query.words));
+	return words.hits(words.messages(result.total, result.totalIsCapped), result.sessions.length);
+}
+
+/** One line, unlike every other by its number. */
+function rowOf({ session, hit }: Item, index: number, { words }: Memory): string {
+	const title = plainLine(session.name ?? session.opening) || words.screen.untitled;
+	const said = hit ? ` · ${words.screen.roles[hit.role]}: ${plainLine(hit.snippet)}` : "";
+	return `${index + 1}. ${minute(hit?.ts ?? session.lastAt)} · ${plainLine(session.project)} · ${title}${said}`;
+}

@@ -1,0 +1,124 @@
+// The query line: words to search for, and filters among them, such as project:pi since:7d role:user.
+
+import type { MemoryStore, Role } from "../../index.js";
+import { day } from "../format.ts";
+import type { Words } from "../words.ts";
+
+/** A query line, taken apart. */
+export interface Query {
+	/** What is left when the filters are out. */
+	words: string;
+	project?: string;
+	session?: string;
+	role?: Role;
+	since?: string;
+	until?: string;
+	/** What could not be understood, for the person. */
+	problems: string[];
+}
+
+export const FILTERS = ["project", "since", "until", "role", "session"] as const;
+type Filter = (typeof FILTERS)[number];
+
+const ROLES: Record<string, Role> = {
+	user: "user",
+	assistant: "assistant",
+	tool_error: "tool_error",
+	summary: "summary",
+	me: "user",
+	model: "assistant",
+	error: "tool_error",
+	我: "user",
+	模型: "assistant",
+	错误: "tool_error",
+	摘要: "summary",
+};
+const ROLE_CHOICES = ["user", "assistant", "tool_error", "summary"];
+const TIME_CHOICES = ["today", "yesterday", "7d", "4w", "6m", "1y"];
+
+/** Quoted text, a filter with its value, or anything else up to a space. */
+const PIECES = /"[^"]*"?|(?<![^\s])(project|since|until|role|session)[:：]("[^"]*"?|\S*)|[^\s"]+|\s+/gu;
+const DAY_MS = 86_400_000;
+
+/** Takes a query line apart. `projects` narrows project names as they are typed. */
+export function parseQuery(line: string, words: Words, store?: Pick<MemoryStore, "projects">): Query {
+	const query: Query = { words: "", problems: [] };
+	for (const [piece, name, raw = ""] of line.matchAll(PIECES)) {
+		const value = raw.replaceAll('"', "");
+		if (!name) query.words += piece;
+		else if (value !== "") apply(query, name as Filter, value, words, store);
+	}
+	query.words = query.words.trim().replaceAll(/\s+/g, " ");
+	return query;
+}
+
+function apply(query: Query, name: Filter, value: string, words: Words, store?: Pick<MemoryStore, "projects">): void {
+	if (name === "session") query.session = value;
+	else if (name === "project") query.project = projectOf(value, store);
+	else if (name === "role") {
+		const role = ROLES[value.toLowerCase()];
+		if (role) query.role = role;
+		else query.problems.push(words.screen.wrongRole(value));
+	} else {
+		const moment = momentOf(value, name === "until");
+		if (moment) query[name] = moment;
+		else query.problems.push(words.screen.wrongDate(value));
+	}
+}
+
+/** The project meant by a name, as far as it is typed: that very one, else the last used that fits. */
+function projectOf(value: string, store?: Pick<MemoryStore, "projects">): string {
+	if (/^[~/\\]|^[a-z]:[/\\]/i.test(value)) return value;
+	const fitting = store?.projects({ query: value }) ?? [];
+	const exact = fitting.some(({ project }) => project === value);
+	return exact ? value : (fitting[0]?.project ?? value);
+}
+
+/** A date as the store wants it: ISO, or `today`, `yesterday`, `7d`, `3w`, `2m`, `1y`; a month stands for its days. */
+export function momentOf(value: string, last: boolean, now = new Date()): string | undefined {
+	const [, count, unit] = /^(\d{1,4})([dwmy天周月年])$/.exec(value) ?? [];
+	if (count && unit) {
+		const span = { d: 1, w: 7, m: 30, y: 365, 天: 1, 周: 7, 月: 30, 年: 365 }[unit] ?? 1;
+		return day(now.getTime() - Number(count) * span * DAY_MS);
+	}
+	if (value === "today" || value === "今天") return day(now.getTime());
+	if (value === "yesterday" || value === "昨天") return day(now.getTime() - DAY_MS);
+	const [, year, month] = /^(\d{4})(?:-(\d{2}))?$/.exec(value) ?? [];
+	if (year) {
+		if (month && (Number(month) < 1 || Number(month) > 12)) return undefined;
+		if (!last) return `${year}-${month ?? "01"}-01`;
+		return day(new Date(Number(year), month ? Number(month) : 12, 0).getTime());
+	}
+	if (!/^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/.test(value)) return undefined;
+	const time = Date.parse(value);
+	// 2026-02-30 is read as a day in March by some.
+	const moved = value.length === 10 && !new Date(time || 0).toISOString().startsWith(value);
+	return Number.isNaN(time) || moved ? undefined : value;
+}
+
+/** What the last piece of the line may become: whole pieces, best first. */
+export function completions(line: string, store: MemoryStore): string[] {
+	const [, name, raw = ""] = /(?<![^\s])(project|since|until|role|session)[:：]("[^"]*|[^\s"]*)$/u.exec(line) ?? [];
+	if (!name) {
+		const [begun = ""] = /(?<![^\s])[a-z]+$/.exec(line) ?? [];
+		return begun.length < 2 ? [] : FILTERS.filter((filter) => filter.startsWith(begun)).map((filter) => `${filter}:`);
+	}
+	const value = raw.replaceAll('"', "");
+	const choices = {
+		project: () => [...new Set(store.projects({ query: value }).map(({ project }) => project))],
+		session: () => store.sessions({ limit: 200 }).map(({ id }) => id),
+		role: () => ROLE_CHOICES,
+		since: () => TIME_CHOICES,
+		until: () => TIME_CHOICES,
+	}[name as Filter]();
+	const fitting = name === "project" ? choices : choices.filter((choice) => choice.startsWith(value));
+	return fitting
+		.filter((choice) => choice !== value)
+		.slice(0, 8)
+		.map((choice) => `${name}:${/\s/.test(choice) ? `"${choice}"` : choice} `);
+}
+
+/** The line with its last piece completed. */
+export function complete(line: string, completion: string): string {
+	return line.replace(/(?:(?:project|since|until|role|session)[:：](?:"[^"]*|[^\s"]*)|[a-z]+)$/u, "") + completion;
+}

@@ -1,0 +1,217 @@
+// The reading view: a message among its neighbours, as pi renders them, with the query's terms marked.
+
+import { getMarkdownTheme, type Theme } from "@earendil-works/pi-coding-agent";
+import { Markdown } from "@earendil-works/pi-tui";
+import type { Message, Role, Window } from "../../index.js";
+import { cut, minute } from "../format.ts";
+import type { Memory } from "../memory.ts";
+import { number } from "../words.ts";
+import type { Item } from "./find.ts";
+import { fit, paintMarks, plainLine, signed } from "./paint.ts";
+
+/** Neighbours read at first, and read on when scrolling comes to an edge. */
+const BEFORE = 2;
+const AFTER = 4;
+const ON = 8;
+/** What one message may take of the view at a glance, in characters; the view of the whole screen shows all of it. */
+const GLANCE = 4_000;
+
+interface Block {
+	lines: string[];
+	/** The line of the first mark. */
+	mark?: number;
+}
+
+export class Reading {
+	readonly #memory: Memory;
+	readonly #theme: Theme;
+	#item: Item | undefined;
+	#highlight = "";
+	#window: Window | undefined;
+	#error: string | undefined;
+	#blocks = new Map<string, Block>();
+	#width = 0;
+	/** The line at the top of the view, counted from the first line of the message the view is about. */
+	#top: number | undefined;
+
+	constructor(memory: Memory, theme: Theme) {
+		this.#memory = memory;
+		this.#theme = theme;
+	}
+
+	/** Turns to another item; the same one stays as it is scrolled. */
+	show(item: Item | undefined, highlight: string): void {
+		const same = item?.session.id === this.#item?.session.id && item?.hit?.id === this.#item?.hit?.id;
+		if (same && highlight === this.#highlight) return;
+		if (!same) this.#top = undefined;
+		if (highlight !== this.#highlight || item?.session.id !== this.#item?.session.id) this.#blocks.clear();
+		this.#item = item;
+		this.#highlight = highlight;
+		this.#window = undefined;
+		this.#error = undefined;
+	}
+
+	/** The message the view is about: the hit, else the session's last one. */
+	get centre(): Message | undefined {
+		const messages = this.#read()?.messages ?? [];
+		return this.#item?.hit ? messages.find(({ id }) => id === this.#item?.hit?.id) : messages.at(-1);
+	}
+
+	scroll(lines: number): void {
+		this.#top = (this.#top ?? 0) + lines;
+	}
+
+	invalidate(): void {
+		this.#blocks.clear();
+	}
+
+	/** Exactly `height` lines of exactly this width. */
+	render(width: number, height: number, whole: boolean): string[] {
+		if (width !== this.#width) this.invalidate();
+		this.#width = width;
+		const blank = fit("", width);
+		const centre = this.centre;
+		if (!centre) {
+			const lines = this.#error ? [fit(this.#theme.fg("error", plainLine(this.#error)), width)] : [];
+			return [...lines, ...Array<string>(height).fill(blank)].slice(0, height);
+		}
+		const own = this.#block(centre, width, whole);
+		// At first its heading is the top line, or the mark stands a third down; a session is shown at its end.
+		if (this.#top === undefined) {
+			const glance = Math.max(0, (own.mark ?? 0) - Math.floor(height / 3));
+			this.#top = this.#item?.hit
+				? own.mark !== undefined && own.mark < height - 1
+					? 0
+					: glance
+				: own.lines.length - height;
+		}
+		const above: string[] = [];
+		const below: string[] = [...own.lines];
+		for (let edge = this.#before(centre); edge && above.length < -this.#top; edge = this.#before(edge)) {
+			above.unshift(...this.#block(edge, width, whole).lines);
+		}
+		for (let edge = this.#after(centre); edge && below.length < this.#top + height; edge = this.#after(edge)) {
+			below.push(...this.#block(edge, width, whole).lines);
+		}
+		this.#top = Math.max(-above.length, Math.min(this.#top, below.length - height));
+		const from = this.#top + above.length;
+		const lines = [...above, ...below].slice(Math.max(0, from), Math.max(0, from) + height);
+		return [...lines, ...Array<string>(height).fill(blank)].slice(0, height);
+	}
+
+	#read(): Window | undefined {
+		if (!this.#item || this.#window || this.#error) return this.#window;
+		const { session, hit } = this.#item;
+		try {
+			this.#window = this.#memory.store.read(session.id, {
+				around: hit?.id,
+				before: hit ? BEFORE : AFTER,
+				after: AFTER,
+				highlight: this.#highlight || undefined,
+			});
+		} catch (error) {
+			this.#error = this.#memory.explain(error);
+		}
+		return this.#window;
+	}
+
+	/** The message before, read when it was not. */
+	#before(message: Message): Message | undefined {
+		const window = this.#window;
+		if (!window) return undefined;
+		const at = window.messages.indexOf(message);
+		if (at === 0 && window.more.before > 0) {
+			const on = this.#on(message, ON, 0);
+			window.messages.unshift(...on.messages.slice(0, -1));
+			window.more.before = on.messages.length > 1 ? on.more.before : 0;
+		}
+		return window.messages[window.messages.indexOf(message) - 1];
+	}
+
+	/** The message after, read when it was not. */
+	#after(message: Message): Message | undefined {
+		const window = this.#window;
+		if (!window) return undefined;
+		if (message === window.messages.at(-1) && window.more.after > 0) {
+			const on = this.#on(message, 0, ON);
+			window.messages.push(...on.messages.slice(1));
+			window.more.after = on.messages.length > 1 ? on.more.after : 0;
+		}
+		return window.messages[window.messages.indexOf(message) + 1];
+	}
+
+	#on(message: Message, before: number, after: number): Window {
+		const session = this.#item?.session.id ?? "";
+		const highlight = this.#highlight || undefined;
+		return this.#memory.store.read(session, { around: message.id, before, after, highlight });
+	}
+
+	#block(message: Message, width: number, whole: boolean): Block {
+		const key = `${message.id} ${whole}`;
+		const known = this.#blocks.get(key);
+		if (known) return known;
+		const made = this.#make(message, width, whole);
+		this.#blocks.set(key, made);
+		return made;
+	}
+
+	#make(message: Message, width: number, whole: boolean): Block {
+		const theme = this.#theme;
+		const { screen } = this.#memory.words;
+		const { text, marks, left } = whole ? { ...message, left: 0 } : glance(message);
+		const about = message.id === this.#item?.hit?.id;
+		const heading = `${about ? "▶" : "·"} ${screen.roles[message.role]} · ${minute(message.ts)}`;
+		const body = markdown(message.role, signed(text, marks), theme).render(width);
+		const painted = paintMarks(body, theme);
+		const notes = [
+			...(left > 0 ? [screen.moreCharacters(number(left))] : []),
+			...(message.truncated && left === 0 ? [screen.truncated] : []),
+		];
+		const lines = [
+			fit(theme.fg(about ? "accent" : "dim", heading), width),
+			...painted.lines.map((line) => fit(line, width)),
+			...notes.map((note) => fit(theme.fg("dim", ` ${note}`), width)),
+			fit("", width),
+		];
+		return { lines, mark: painted.first === undefined ? undefined : painted.first + 1 };
+	}
+}
+
+/** A message's Markdown as pi shows that role. */
+function markdown(role: Role, text: string, theme: Theme): Markdown {
+	const style = {
+		user: {
+			color: (line: string) => theme.fg("userMessageText", line),
+			bgColor: (line: string) => theme.bg("userMessageBg", line),
+		},
+		assistant: undefined,
+		tool_error: { color: (line: string) => theme.fg("error", line) },
+		summary: {
+			color: (line: string) => theme.fg("customMessageText", line),
+			bgColor: (line: string) => theme.bg("customMessageBg", line),
+		},
+	}[role];
+	return new Markdown(text, 1, 0, getMarkdownTheme(), style);
+}
+
+/** A long message around its first mark. */
+function glance(message: Message): { text: string; marks: [number, number][]; left: number } {
+	const { text, marks = [] } = message;
+	if (text.length <= GLANCE) return { text, marks, left: 0 };
+	const from = Math.max(0, (marks[0]?.[0] ?? 0) - GLANCE / 4);
+	// From a line's beginning, so that Markdown reads it as it was.
+	const start = from === 0 ? 0 : Math.max(text.indexOf("\n", from - 200) + 1, from - 200);
+	const part = cut(text.slice(start).toWellFormed(), GLANCE);
+	const inside = marks
+		.filter(([begin, end]) => begin >= start && end < start + part.length)
+		.map(([begin, end]): [number, number] => [begin - start, end - start]);
+	return {
+		text: `${start > 0 ? "…\n" : ""}${part}`,
+		marks: shifted(inside, start > 0 ? 2 : 0),
+		left: text.length - part.length,
+	};
+}
+
+function shifted(marks: [number, number][], by: number): [number, number][] {
+	return marks.map(([begin, end]) => [begin + by, end + by]);
+}
