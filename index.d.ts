@@ -332,6 +332,9 @@ export class MemoryStore {
 	/** Size, counts, and how messages spread over weeks and projects. */
 	stats(): Stats;
 
+	/** Something the person is to be told once, that the store was repaired, say; absent when there is nothing (more). */
+	notice(): string | undefined;
+
 	/** Closes the store; later calls throw `CLOSED`. */
 	close(): void;
 }

@@ -212,6 +212,11 @@ impl MemoryStore {
     }
 
     #[napi(catch_unwind)]
+    pub fn notice(&self) -> Option<String> {
+        self.store.notice()
+    }
+
+    #[napi(catch_unwind)]
     pub fn close(&self) {
         self.store.close();
     }

@@ -13,6 +13,7 @@ mod open;
 mod query;
 mod read;
 mod rebuild;
+mod salvage;
 pub mod schema;
 mod session;
 mod silence;
@@ -33,7 +34,7 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, Kind, Result};
-use crate::message::Rules;
+use crate::message::{Entry, Rules};
 
 pub use check::Health;
 pub use file::{Counts, Cursor, FileState, Mark, Placed, Progress};
@@ -66,14 +67,16 @@ pub struct Options {
 /// The store: one SQLite database, safe to share between threads and processes.
 pub struct Store {
     path: PathBuf,
-    front: Mutex<Option<Connection>>,
-    back: Mutex<Option<Connection>>,
+    front: Mutex<Option<Held>>,
+    back: Mutex<Option<Held>>,
+    notice: Mutex<Option<String>>,
     turn: turn::Turn,
     upkeep: upkeep::Upkeep,
     me: Weak<Store>,
     closing: AtomicBool,
     frequencies: Mutex<crate::search::Frequencies>,
     calls: Mutex<write::Calls>,
+    late: Mutex<Vec<(String, Entry)>>,
     private: session::Private,
     rules: Rules,
 }
@@ -91,19 +94,37 @@ impl Store {
         };
         let private = session::Private::new(&options.exclude_folders)?;
         let upkeep = upkeep::Upkeep::default();
-        let mut front = open::open(&path, CAPTURE_WAIT)?;
-        upkeep.watch(&mut front)?;
-        let unfinished = rebuild::unindexed(&front)? > 0;
+        let (front, notice) = match Held::open(&path, CAPTURE_WAIT, &upkeep) {
+            // Damage met right at the door: what can be saved is saved before anything else.
+            Err(error) if error.kind() == Kind::Corrupt && path.is_file() => {
+                let notice = salvage::salvage(&path)?;
+                (Held::open(&path, CAPTURE_WAIT, &upkeep)?, Some(notice))
+            }
+            other => {
+                let front = other?;
+                let notice = open::lacks_log(&front.connection)?.then(|| {
+                    format!(
+                        "{}: this file system cannot hold a write-ahead log; memory works, but several pi processes \
+                         may wait for each other",
+                        path.display()
+                    )
+                });
+                (front, notice)
+            }
+        };
+        let unfinished = rebuild::unindexed(&front.connection)? > 0;
         let store = Arc::new_cyclic(|me| Store {
             path,
             front: Mutex::new(Some(front)),
             back: Mutex::new(None),
+            notice: Mutex::new(notice),
             turn: turn::Turn::default(),
             upkeep,
             me: me.clone(),
             closing: AtomicBool::new(false),
             frequencies: Mutex::default(),
-            calls: Mutex::new(write::Calls::default()),
+            calls: Mutex::default(),
+            late: Mutex::default(),
             private,
             rules: options.rules,
         });
@@ -139,18 +160,23 @@ impl Store {
         self.closing.load(Ordering::Relaxed)
     }
 
+    /// Something the person is to be told once: that the store was repaired, say.
+    pub fn notice(&self) -> Option<String> {
+        lock(&self.notice).take()
+    }
+
     /// Runs a short read on the event loop's connection.
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let guard = lock(&self.front);
-        work(guard.as_ref().ok_or_else(closed)?)
+        let mut guard = lock(&self.front);
+        work(&self.held(&mut guard, CAPTURE_WAIT)?.connection)
     }
 
     /// Runs one short write transaction on the event loop's connection, ahead of background work.
     fn writing<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.front);
-        let connection = guard.as_mut().ok_or_else(closed)?;
+        let held = self.held(&mut guard, CAPTURE_WAIT)?;
         let _turn = self.turn.first();
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = held.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
         transaction.commit()?;
         self.upkeep.note(&self.me);
@@ -160,19 +186,29 @@ impl Store {
     /// Runs work on the background's connection, opening it at first use.
     fn in_background<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.back);
-        if self.is_closing() {
-            return Err(closed());
-        }
-        if guard.is_none() {
-            let mut connection = open::open(&self.path, WAIT)?;
-            self.upkeep.watch(&mut connection)?;
-            *guard = Some(connection);
-        }
-        let result = work(guard.as_mut().ok_or_else(closed)?);
+        let result = work(&mut self.held(&mut guard, WAIT)?.connection);
         if self.is_closing() {
             guard.take();
         }
         result
+    }
+
+    /// The connection, opened anew when it is not open or its file is no longer the one at the store's path.
+    fn held<'a>(&self, guard: &'a mut Option<Held>, wait: Duration) -> Result<&'a mut Held> {
+        if self.is_closing() {
+            return Err(closed());
+        }
+        if guard.as_ref().is_none_or(|held| held.place != Place::of(&self.path)) {
+            *guard = None;
+            *guard = Some(Held::open(&self.path, wait, &self.upkeep)?);
+        }
+        guard.as_mut().ok_or_else(closed)
+    }
+
+    /// Closes the connections; they open again when they are next used.
+    fn let_go(&self) {
+        lock(&self.front).take();
+        lock(&self.back).take();
     }
 
     /// One background write transaction: begins after waiting captures, and its work is to end by the [`turn::Slot`].
@@ -187,6 +223,40 @@ impl Store {
         transaction.commit()?;
         self.upkeep.note(&self.me);
         Ok(value)
+    }
+}
+
+/// An open connection, and the file it was opened on.
+struct Held {
+    connection: Connection,
+    place: Option<Place>,
+}
+
+impl Held {
+    fn open(path: &Path, wait: Duration, upkeep: &upkeep::Upkeep) -> Result<Held> {
+        let _door = salvage::Door::enter(path);
+        let mut connection = open::open(path, wait)?;
+        upkeep.watch(&mut connection)?;
+        Ok(Held { connection, place: Place::of(path) })
+    }
+}
+
+/// Which file a path leads to. A store that was repaired or deleted by someone else is another file: nothing may be
+/// written into the one that was set aside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place(u64, u64);
+
+impl Place {
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<Place> {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(path).ok().map(|meta| Place(meta.dev(), meta.ino()))
+    }
+
+    /// Elsewhere an open database can be neither moved nor deleted.
+    #[cfg(not(unix))]
+    fn of(_path: &Path) -> Option<Place> {
+        None
     }
 }
 

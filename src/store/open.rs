@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, ffi};
 
 use super::{rebuild, schema, upgrade};
 use crate::error::{Error, Kind, Result};
@@ -25,8 +25,16 @@ pub(super) fn default_path() -> Result<PathBuf> {
 pub(super) fn open(path: &Path, wait: Duration) -> Result<Connection> {
     prepare_folder(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, error))?;
-    configure(&mut connection, wait).map_err(|error| at(path, error))?;
+    let connect = || {
+        let mut connection = Connection::open_with_flags(path, flags)?;
+        configure(&mut connection, wait)?;
+        Ok(connection)
+    };
+    let connected = match connect() {
+        Err(error) if is_about_shared_memory(&error) && do_without_log(path).is_ok() => connect(),
+        other => other,
+    };
+    let mut connection = connected.map_err(|error| at(path, error))?;
     keep_private(path);
     settle_schema(&mut connection, path)?;
     Ok(connection)
@@ -39,7 +47,7 @@ fn at(path: &Path, error: rusqlite::Error) -> Error {
 
 fn configure(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
-    connection.pragma_update(None, "journal_mode", "wal")?;
+    choose_journal(connection)?;
     connection.pragma_update(None, "synchronous", "normal")?;
     // Forgotten text must be gone from the file, not just unlinked.
     connection.pragma_update(None, "secure_delete", "on")?;
@@ -51,6 +59,38 @@ fn configure(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()
     wait_for_lock(connection, wait)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
+}
+
+/// A write-ahead log, which lets many read while one writes; a store that was made without one stays as it is.
+fn choose_journal(connection: &Connection) -> rusqlite::Result<()> {
+    if version(connection)? == 0 || !lacks_log(connection)? {
+        connection.query_row("pragma journal_mode = wal", [], |_| Ok(()))?;
+    }
+    // The shared memory a log needs is opened at the first look into the database, not when the mode is set.
+    connection.query_row("select count(*) from sqlite_schema", [], |_| Ok(()))
+}
+
+/// Where the file system lacks that shared memory, a plain journal has to do. Alone, SQLite reads a log without it.
+fn do_without_log(path: &Path) -> Result<()> {
+    let connection = Connection::open(path)?;
+    connection.query_row("pragma locking_mode = exclusive", [], |_| Ok(()))?;
+    connection.query_row("pragma journal_mode = truncate", [], |_| Ok(()))?;
+    // Made now, so that the next to open it finds a store and not an empty file to choose for.
+    if version(&connection)? == 0 {
+        create(&connection)?;
+    }
+    Ok(())
+}
+
+fn is_about_shared_memory(error: &rusqlite::Error) -> bool {
+    const SHM: [i32; 4] =
+        [ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_IOERR_SHMLOCK, ffi::SQLITE_IOERR_SHMMAP];
+    error.sqlite_error().is_some_and(|error| error.code == ErrorCode::CannotOpen || SHM.contains(&error.extended_code))
+}
+
+/// True when the store has no write-ahead log, because its file system cannot have one.
+pub(super) fn lacks_log(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(connection.query_row("pragma journal_mode", [], |row| row.get::<_, String>(0))? != "wal")
 }
 
 /// Tries again every millisecond: SQLite's own pauses grow, and among busy writers a patient one never gets its turn.
@@ -88,13 +128,18 @@ fn prepare_folder(path: &Path) -> Result<()> {
         }
     }
     if !path.exists() {
-        let mut options = fs::OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map_err(|error| refuse("the file cannot be made", error))?;
+        create_private(path).map_err(|error| refuse("the file cannot be made", error))?;
     }
     Ok(())
+}
+
+/// Makes an empty file that only its owner can read.
+pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 /// Takes others' rights away from the database and its side files, also where they existed with wider ones.
@@ -120,8 +165,13 @@ fn restrict(path: &Path, mode: u32) {
     }
 }
 
-fn version(connection: &Connection) -> Result<i64> {
-    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn create(connection: &Connection) -> Result<()> {
+    schema::create(connection)?;
+    rebuild::complete(connection)
 }
 
 fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
@@ -151,10 +201,7 @@ fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been first while we waited for the lock.
     match version(&transaction)? {
-        0 => {
-            schema::create(&transaction)?;
-            rebuild::complete(&transaction)?;
-        }
+        0 => create(&transaction)?,
         1 if upgrade::is_old_edition(&transaction)? => upgrade::upgrade(&transaction)?,
         schema::VERSION => {}
         other => {
@@ -169,4 +216,86 @@ fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
     }
     transaction.commit()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::Kind;
+    use crate::store::testing::{Place, bare, open};
+    use crate::store::{Options, Store};
+
+    #[test]
+    fn a_store_opens_again_with_what_it_held() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "zebra"));
+        place.store.close();
+        assert_eq!(open(place.store.path()).stats().unwrap().messages, 1);
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused_with_what_to_do() {
+        let place = Place::new();
+        let path = place.path("newer.db");
+        rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        let error = Store::open(Options { path: Some(path), ..Options::default() }).err().unwrap();
+        assert_eq!(error.kind(), Kind::NewerSchema);
+        assert!(error.to_string().contains("pi install npm:pi-memory-sessions"));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
+        let place = Place::new();
+        let file = place.path("file");
+        std::fs::write(&file, "").unwrap();
+        let path = file.join("below").join("sessions.db");
+        let error = Store::open(Options { path: Some(path.clone()), ..Options::default() }).err().unwrap();
+        assert_eq!(error.kind(), Kind::Io);
+        assert!(error.to_string().contains(&*path.to_string_lossy()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn wider_rights_of_before_are_taken_away() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = Place::new();
+        let path = place.path("open.db");
+        open(&path).close();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+        open(&path).close();
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            assert_eq!(std::fs::metadata(name).unwrap().permissions().mode() & 0o777, 0o600, "{suffix}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn without_shared_memory_a_plain_journal_has_to_do() {
+        let place = Place::new();
+        let path = place.path("plain.db");
+        // SQLite follows no link to its shared memory.
+        std::os::unix::fs::symlink("nowhere/at/all", place.path("plain.db-shm")).unwrap();
+        let store = open(&path);
+        let entry = crate::message::parse(bare(1, "zebra").as_bytes(), store.rules()).unwrap();
+        assert!(store.capture("s", &entry).unwrap().stored);
+        assert!(store.notice().is_some_and(|notice| notice.contains("write-ahead log")));
+    }
+
+    #[test]
+    fn a_capture_that_finds_the_store_locked_is_stored_in_the_background() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "one"));
+        let other = rusqlite::Connection::open(place.store.path()).unwrap();
+        other.execute_batch("begin immediate").unwrap();
+        assert!(!place.capture("s", &bare(2, "two")).stored);
+        other.execute_batch("commit").unwrap();
+        for _ in 0..500 {
+            if place.messages("s").len() == 2 {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("the capture never arrived");
+    }
 }

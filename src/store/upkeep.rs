@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::{Store, index, lock};
+use super::{Held, Store, index, lock};
 use crate::error::Result;
 
 /// Nothing written for this long is a pause.
@@ -146,7 +146,8 @@ fn run(store: &Weak<Store>) {
 
 impl Store {
     /// One step; true when there is more to do.
-    fn keep_up(&self, occasion: Occasion, copier: &mut Option<Connection>) -> Result<bool> {
+    fn keep_up(&self, occasion: Occasion, copier: &mut Option<Held>) -> Result<bool> {
+        self.capture_late()?;
         let more = self.in_background(|connection| {
             if self.rebuild_step(connection)? {
                 return Ok(true);
@@ -161,11 +162,8 @@ impl Store {
         // The log was begun anew since when it is shorter than what was copied of it.
         let uncopied = if log < copied { log } else { log - copied };
         if log >= BEGIN_ANEW || (uncopied >= COPY && occasion == Occasion::Pause && !more) {
-            let copier = match copier {
-                Some(connection) => connection,
-                None => copier.insert(super::open::open(&self.path, super::WAIT)?),
-            };
-            self.copy_log(copier, log)?;
+            let copier = self.held(copier, super::WAIT)?;
+            self.copy_log(&copier.connection, log)?;
         }
         Ok(more)
     }

@@ -44,41 +44,66 @@ impl Calls {
 }
 
 impl Store {
-    /// Stores one entry at once, in one transaction.
+    /// Stores one entry at once, in one transaction. When another process holds the store for too long, the
+    /// background stores it a little later, and failing that the session file's tail does.
     pub fn capture(&self, session: &str, entry: &Entry) -> Result<Captured> {
         if session.is_empty() {
             return Err(Error::new(Kind::InvalidArgument, "the session id is empty; give pi's session id"));
         }
+        // Nothing of it would be kept: most entries are tool results that went well.
+        if matches!(entry.body, Body::Nothing(_) | Body::Unknown(_)) {
+            return Ok(Captured::default());
+        }
+        match self.writing(|connection| self.take_in(connection, session, entry)) {
+            Err(error) if error.kind() == Kind::Busy => {
+                super::lock(&self.late).push((session.to_owned(), entry.clone()));
+                self.upkeep.note(&self.me);
+                Ok(Captured::default())
+            }
+            other => other,
+        }
+    }
+
+    /// Stores the captures that found the store locked.
+    pub(super) fn capture_late(&self) -> Result<()> {
+        for (session, entry) in std::mem::take(&mut *super::lock(&self.late)) {
+            self.in_background(|connection| {
+                self.slot(connection, |connection, _| self.take_in(connection, &session, &entry))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What an entry says, within the caller's transaction.
+    fn take_in(&self, connection: &Connection, session: &str, entry: &Entry) -> Result<Captured> {
         let ts = if entry.ts == 0 { super::time::now() } else { entry.ts };
         match &entry.body {
-            Body::Kept(kept) => self.writing(|connection| {
+            Body::Kept(kept) => {
                 let number = session::number(connection, session, ts)?;
                 if self.is_private(connection, number)? {
                     return Ok(Captured::default());
                 }
                 let new = New::of(entry.id.as_deref(), ts, kept, entry.id.is_some());
-                self.capture_one(connection, number, &new)
-            }),
+                return self.capture_one(connection, number, &new);
+            }
             Body::Header(header) => {
-                self.begin(&session::Session {
+                let session = session::Session {
                     id: session.to_owned(),
                     cwd: header.cwd.clone(),
                     started_at: header.started_at,
                     name: header.name.clone(),
                     parent_file: header.parent_file.clone(),
                     ..session::Session::default()
-                })?;
-                Ok(Captured::default())
+                };
+                session::begin(connection, &session)?;
             }
             Body::Name(name) => {
-                self.writing(|connection| {
-                    let number = session::number(connection, session, ts)?;
-                    rename(connection, number, name.as_deref())
-                })?;
-                Ok(Captured::default())
+                let number = session::number(connection, session, ts)?;
+                rename(connection, number, name.as_deref())?;
             }
-            Body::Nothing(_) | Body::Unknown(_) => Ok(Captured::default()),
+            Body::Nothing(_) | Body::Unknown(_) => {}
         }
+        Ok(Captured::default())
     }
 
     fn capture_one(&self, connection: &Connection, session: i64, new: &New<'_>) -> Result<Captured> {
