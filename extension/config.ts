@@ -44,7 +44,22 @@ const CHECKS: Record<keyof Config, { accepts: (value: unknown) => boolean; wants
 
 /** Where the store is: PI_MEMORY_DB, else ~/.pi/memory/sessions.db. */
 export function storePath(env = process.env): string {
-	return env.PI_MEMORY_DB ? resolve(env.PI_MEMORY_DB) : join(homedir(), ".pi", "memory", "sessions.db");
+	const named = env.PI_MEMORY_DB;
+	return named ? resolve(expandHome(named)) : join(home(), ".pi", "memory", "sessions.db");
+}
+
+/** The home folder; nothing where the system knows none, which must not keep pi from starting. */
+export function home(): string {
+	try {
+		return homedir();
+	} catch {
+		return "";
+	}
+}
+
+/** A path with a leading ~ as the home folder. */
+export function expandHome(path: string): string {
+	return path.replace(/^~(?=$|[/\\])/, home());
 }
 
 /** The settings, and what is wrong with them. */

@@ -1,7 +1,7 @@
 // Text for the model and for the person out of what the store returns. Pure functions.
 
-import { homedir } from "node:os";
 import type { Hit, Message, SearchResult, SessionSummary, Waiting, Window } from "../index.js";
+import { home as homeFolder } from "./config.ts";
 import { number, plural, type Words } from "./words.ts";
 
 /** What a tool returns at most, and how long one message of a reading may be, in UTF-16 units. */
@@ -245,10 +245,9 @@ export function ago(ts: number, now: number, locale = "en"): string {
 }
 
 /** A folder with the home folder as ~. */
-export function tilde(path: string, home = homedir()): string {
-	return path === home || path.startsWith(`${home}/`) || path.startsWith(`${home}\\`)
-		? `~${path.slice(home.length)}`
-		: path;
+export function tilde(path: string, home = homeFolder()): string {
+	const within = home !== "" && path.startsWith(home) && /^([/\\]|$)/.test(path.slice(home.length));
+	return within ? `~${path.slice(home.length)}` : path;
 }
 
 /** A size in megabytes. */

@@ -19,11 +19,14 @@ export class Memory {
 	session: string | undefined;
 	/** The id of a session that the settings have paused for this run. */
 	silenced: string | undefined;
+	/** The import that the person asked for, while it runs. */
+	asked: AbortController | undefined;
 	readonly #read: ReadConfig;
 	#store: MemoryStore | undefined;
 	#failure: { error: Error; retryAt: number } | undefined;
 	#complained = false;
-	#import: { abort: AbortController; done: Promise<unknown> } | undefined;
+	#repairing = false;
+	readonly #imports = new Map<AbortController, Promise<unknown>>();
 
 	constructor() {
 		this.#read = readConfig();
@@ -58,13 +61,29 @@ export class Memory {
 	/** Runs memory's part of an event. Whatever fails in it is said once a session, and pi goes on. */
 	attempt(ctx: ExtensionContext, work: (store: MemoryStore) => void): void {
 		try {
-			work(this.store);
+			const { store } = this;
+			work(store);
+			const notice = store.notice();
+			if (notice) say(ctx, notice, "warning");
 		} catch (error) {
+			if (this.#store && codeOf(asError(error)) === "CORRUPT") this.#repair(ctx, this.#store);
 			if (this.#complained) return;
 			this.#complained = true;
 			const text = this.#store ? this.words.captureFailed(asError(error).message) : this.explain(error);
 			say(ctx, text, "warning");
 		}
+	}
+
+	/** Damage was met: what can be saved is saved in the background, once a run. */
+	#repair(ctx: ExtensionContext, store: MemoryStore): void {
+		if (this.#repairing) return;
+		this.#repairing = true;
+		store.check({ repair: true }).then(
+			({ repaired }) => {
+				for (const sentence of repaired) say(ctx, sentence, "warning");
+			},
+			() => {},
+		);
 	}
 
 	/** What went wrong, for a person. */
@@ -76,24 +95,18 @@ export class Memory {
 
 	/** Whether an import runs. */
 	get importing(): boolean {
-		return this.#import !== undefined;
+		return this.#imports.size > 0;
 	}
 
-	/** Imports in the background; one import at a time. */
-	async import(options: ImportOptions): Promise<ImportReport> {
-		const abort = new AbortController();
+	/** Imports in the background until it is done or aborted; what it has stored stays. */
+	async import(options: ImportOptions, abort = new AbortController()): Promise<ImportReport> {
 		const done = this.store.import({ ...options, signal: abort.signal });
-		this.#import = { abort, done };
+		this.#imports.set(abort, done);
 		try {
 			return await done;
 		} finally {
-			this.#import = undefined;
+			this.#imports.delete(abort);
 		}
-	}
-
-	/** Ends a running import; what it has stored stays. */
-	cancelImport(): void {
-		this.#import?.abort.abort();
 	}
 
 	/** Session files that an import would bring in; none when that cannot be told. */
@@ -112,8 +125,8 @@ export class Memory {
 
 	/** Ends what runs and closes the store. */
 	async close(): Promise<void> {
-		this.cancelImport();
-		await this.#import?.done.catch(() => {});
+		for (const abort of this.#imports.keys()) abort.abort();
+		await Promise.allSettled(this.#imports.values());
 		try {
 			this.#store?.close();
 		} catch {

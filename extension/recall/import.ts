@@ -1,9 +1,9 @@
 // /recall import: brings in session files, shows how far it is, and says what it left out.
 
-import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
-import type { ImportReport } from "../../index.js";
+import type { ImportOptions, ImportReport } from "../../index.js";
+import { expandHome } from "../config.ts";
 import { harmless, megabytes, tilde } from "../format.ts";
 import { type Memory, say } from "../memory.ts";
 import { number, type Words } from "../words.ts";
@@ -21,21 +21,26 @@ export async function importSessions(
 	from: string,
 	ctx: ExtensionCommandContext,
 ): Promise<Answer | undefined> {
-	if (memory.importing) {
-		memory.cancelImport();
+	if (memory.asked) {
+		memory.asked.abort();
 		return undefined;
 	}
+	memory.asked = new AbortController();
 	let drawn = 0;
+	const options: ImportOptions = {
+		...(from ? { from: pathOf(from, ctx.cwd) } : { also: memory.folders(ctx) }),
+		onProgress: ({ filesDone, files, bytesDone, stored }) => {
+			if (Date.now() - drawn < DRAW_MS) return;
+			drawn = Date.now();
+			status(ctx, memory.words.importing(filesDone, files, megabytes(bytesDone), stored));
+		},
+	};
 	const done = memory
-		.import({
-			...(from ? { from: pathOf(from, ctx.cwd) } : { also: memory.folders(ctx) }),
-			onProgress: ({ filesDone, files, bytesDone, stored }) => {
-				if (Date.now() - drawn < DRAW_MS) return;
-				drawn = Date.now();
-				status(ctx, memory.words.importing(filesDone, files, megabytes(bytesDone), stored));
-			},
+		.import(options, memory.asked)
+		.finally(() => {
+			memory.asked = undefined;
+			status(ctx, undefined);
 		})
-		.finally(() => status(ctx, undefined))
 		.then((report): Answer => ({ text: reportText(report, memory.words), data: report }));
 	if (!ctx.hasUI) return done;
 	// pi stays usable meanwhile, and a second command cancels.
@@ -56,7 +61,7 @@ function status(ctx: ExtensionCommandContext, text: string | undefined): void {
 
 function pathOf(named: string, cwd: string): string {
 	const path = named.replace(/^(["'])(.*)\1$/, "$2");
-	return resolve(cwd, path.replace(/^~(?=$|[/\\])/, homedir()));
+	return resolve(cwd, expandHome(path));
 }
 
 /** An import's report for a person. */
