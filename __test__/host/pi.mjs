@@ -198,6 +198,13 @@ export class Rpc {
 		return this.notices(before).join("\n");
 	}
 
+	/** Runs an extension's command that opens a dialog, and gives the dialog; `answer` it, or the command waits. */
+	dialog(message) {
+		const dialog = this.next((event) => ["select", "confirm", "input"].includes(event.method));
+		this.child.stdin.write(`${JSON.stringify({ type: "prompt", message })}\n`);
+		return dialog;
+	}
+
 	/** Answers a dialog that an extension opened. */
 	answer(request, response) {
 		this.child.stdin.write(`${JSON.stringify({ type: "extension_ui_response", id: request.id, ...response })}\n`);

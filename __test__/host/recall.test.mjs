@@ -158,13 +158,29 @@ test("/recall import FOLDER reads that folder", async (t) => {
 	assert.match(out, /^2 new messages/);
 });
 
-test("/recall in rpc mode answers with notices: latest sessions, hits, stats, an import", async (t) => {
+test("/recall in rpc mode lets one choose in a dialog, read, and choose what to do", async (t) => {
 	const home = await homeWithPast(t);
 	const pi = home.rpc();
-	assert.match(await pi.command("/recall"), /Latest sessions\n\[.*签证/);
-	assert.match(await pi.command("/recall shard cache"), /#\d assistant: We 【shard】 the 【cache】/);
+	const latest = await pi.dialog("/recall");
+	assert.match(latest.options.join("\n"), /签证材料/);
+	pi.answer(latest, { cancelled: true });
+
+	const hits = await pi.dialog("/recall shard cache");
+	assert.match(hits.options[0], /shard.*cache/i);
+	const reading = pi.next((event) => event.method === "select");
+	pi.answer(hits, { value: hits.options[0] });
+	assert.match((await reading).title, /We shard the cache by session id/);
+	const quoted = pi.next((event) => event.method === "set_editor_text");
+	pi.answer(await reading, { value: (await reading).options[2] });
+	assert.match((await quoted).text, /shard the cache/i);
+	await pi.end();
+});
+
+test("stats and import answer with notices in rpc mode", async (t) => {
+	const home = await homeWithPast(t);
+	const pi = home.rpc();
 	assert.match(await pi.command("/recall stats"), /messages: 4\nsessions: 2\nprojects: 1/);
-	const imported = pi.next((event) => event.method === "notify" && /new messages/.test(event.message));
+	const imported = pi.next((event) => event.method === "notify" && /new message/.test(event.message));
 	await pi.command("/recall import");
 	assert.match((await imported).message, /^0 new messages/);
 	const { code, err } = await pi.end();
