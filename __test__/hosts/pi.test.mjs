@@ -1,0 +1,109 @@
+// pi, each version on each Node: installed in each way, used, and removed again.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+	assertExplains,
+	assertWorks,
+	builtFor,
+	cloneFor,
+	Host,
+	hosts,
+	newest,
+	registryFor,
+	repositoryFor,
+} from "./host.mjs";
+
+const NPM = "npm:pi-memory-sessions";
+
+async function assertRemoves(host, source) {
+	await host.run("remove", source);
+	const before = host.rows().length;
+	await host.say("nobody keeps this");
+	assert.equal(host.rows().length, before);
+}
+
+for (const one of hosts) {
+	test(`${one.name}: from a registry`, async (t) => {
+		const registry = await registryFor(t);
+		const host = new Host(t, one, { npm_config_registry: registry.url });
+		await host.run("install", NPM);
+		await assertWorks(host);
+		await assertRemoves(host, NPM);
+	});
+
+	test(`${one.name}: from git`, async (t) => {
+		const registry = await registryFor(t);
+		const { url, env } = repositoryFor(t);
+		const host = new Host(t, one, { npm_config_registry: registry.url, ...env });
+		await host.run("install", url);
+		await assertWorks(host);
+		await assertRemoves(host, url);
+	});
+
+	test(`${one.name}: from a path`, async (t) => {
+		const folder = builtFor(t);
+		const host = new Host(t, one);
+		await host.run("install", folder);
+		await assertWorks(host);
+		await assertRemoves(host, folder);
+	});
+}
+
+test("without install scripts everything works", async (t) => {
+	const registry = await registryFor(t);
+	const host = new Host(t, newest, { npm_config_registry: registry.url, npm_config_ignore_scripts: "true" });
+	await host.run("install", NPM);
+	await assertWorks(host);
+});
+
+test("with nobody to ask, an installed memory starts", async (t) => {
+	const registry = await registryFor(t);
+	const host = new Host(t, newest, { npm_config_registry: registry.url });
+	await host.run("install", NPM);
+	registry.close();
+	await assertWorks(host);
+});
+
+test("without optional packages pi starts and says what is missing", async (t) => {
+	const registry = await registryFor(t);
+	const host = new Host(t, newest, { npm_config_registry: registry.url, npm_config_omit: "optional" });
+	await host.run("install", NPM);
+	await assertExplains(host);
+});
+
+test("on a platform that is not published pi starts and says what is missing", async (t) => {
+	const registry = await registryFor(t, { published: false });
+	const { url, env } = repositoryFor(t);
+	const host = new Host(t, newest, { npm_config_registry: registry.url, ...env });
+	await host.run("install", url);
+	await assertExplains(host);
+});
+
+test("a clone in which nothing was built starts and says what is missing", async (t) => {
+	const host = new Host(t, newest);
+	await host.run("install", cloneFor(t));
+	await assertExplains(host);
+});
+
+test("where nothing can be written pi starts and says what is off", async (t) => {
+	const host = new Host(t, newest);
+	await host.run("install", builtFor(t));
+	// A file in the folder's place: not even root can make a folder there.
+	writeFileSync(join(host.dir, ".pi/memory"), "");
+	const { err } = await host.say("hello");
+	assert.match(err, /memory/);
+	assert.deepEqual(host.rows(), []);
+});
+
+test("without HOME pi starts, says that memory has no place, and takes the one it is given", async (t) => {
+	const host = new Host(t, newest, { HOME: undefined, USERPROFILE: undefined });
+	await host.run("install", builtFor(t));
+	assert.match((await host.say("hello")).err, /PI_MEMORY_DB/);
+
+	host.env.PI_MEMORY_DB = join(host.dir, "elsewhere/sessions.db");
+	await host.say("hello");
+	assert.equal(host.rows(host.env.PI_MEMORY_DB).at(0)?.text, "hello");
+});
