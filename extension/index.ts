@@ -4,7 +4,7 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { capture } from "./capture.ts";
 import { Memory } from "./memory.ts";
-import { recall } from "./recall/command.ts";
+import { recall } from "./recall/register.ts";
 import { tools } from "./tools.ts";
 
 export default function memorySessions(pi: ExtensionAPI): void {

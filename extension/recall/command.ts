@@ -1,18 +1,17 @@
-// /recall: the person's way to what was said.
+// /recall: its subcommands, their completion, and the search that anything else is.
 
-import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { mend } from "../capture.ts";
 import { searchForPerson, sessionsForPerson } from "../format.ts";
 import { type Memory, say } from "../memory.ts";
 import type { Words } from "../words.ts";
-import { clearPassage } from "./act.ts";
 import { type Answer, show } from "./answer.ts";
 import { check, REPAIR } from "./check.ts";
 import { exportMarkdown } from "./export.ts";
 import { CONDITIONS, forget, isForgetting } from "./forget.ts";
 import { importSessions } from "./import.ts";
 import { openDialogs, openScreen } from "./open.ts";
-import { pause, showPaused } from "./pause.ts";
+import { pause } from "./pause.ts";
 import { parseQuery } from "./query.ts";
 import { statsText } from "./stats.ts";
 
@@ -56,26 +55,18 @@ const SUBCOMMANDS: Record<string, Subcommand> = {
 	},
 };
 
-/** Registers /recall. */
-export function recall(pi: ExtensionAPI, memory: Memory): void {
-	pi.on("session_start", (_event, ctx) => showPaused(memory, ctx));
-	clearPassage(pi);
-	pi.registerCommand("recall", {
-		description: memory.words.recall,
-		getArgumentCompletions: (prefix) => completions(memory, prefix),
-		handler: async (args, ctx) => {
-			try {
-				const answer = await run(memory, args.trim(), ctx);
-				if (answer) show(answer, ctx);
-			} catch (error) {
-				show({ text: memory.explain(error), data: { error: memory.explain(error) } }, ctx, "error");
-			}
-		},
-	});
+/** Runs /recall and shows its answer; whatever fails is said. */
+export async function answer(memory: Memory, args: string, ctx: ExtensionCommandContext): Promise<void> {
+	try {
+		const found = await run(memory, args, ctx);
+		if (found) show(found, ctx);
+	} catch (error) {
+		show({ text: memory.explain(error), data: { error: memory.explain(error) } }, ctx, "error");
+	}
 }
 
 /** What may follow `/recall `: a subcommand, then its argument. */
-function completions(memory: Memory, prefix: string) {
+export function completions(memory: Memory, prefix: string) {
 	const [, name = "", rest] = /^(\S*)(?:\s+(.*))?$/s.exec(prefix) ?? [];
 	if (rest === undefined) {
 		const fitting = Object.entries(SUBCOMMANDS).filter(([one]) => one.startsWith(name));

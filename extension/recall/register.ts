@@ -1,0 +1,33 @@
+// Registers /recall. What it runs is loaded at first need, so that pi does not start later for it.
+
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import type { Memory } from "../memory.ts";
+import { PASSAGE_WIDGET } from "./passage.ts";
+import { showPaused } from "./pause.ts";
+
+/** In a terminal, the rest is loaded this long after the start, before anyone has typed /recall. */
+const WARM_MS = 500;
+
+let loaded: Promise<typeof import("./command.ts")> | undefined;
+
+function load() {
+	// Kept here: pi's loader would evaluate the module anew each time.
+	loaded ??= import("./command.ts");
+	return loaded;
+}
+
+export function recall(pi: ExtensionAPI, memory: Memory): void {
+	pi.on("session_start", (_event, ctx) => {
+		showPaused(memory, ctx);
+		if (ctx.mode === "tui") setTimeout(() => load().catch(() => {}), WARM_MS).unref();
+	});
+	// The passage goes with the next message.
+	pi.on("before_agent_start", (_event, ctx) => {
+		if (ctx.hasUI) ctx.ui.setWidget(PASSAGE_WIDGET, undefined);
+	});
+	pi.registerCommand("recall", {
+		description: memory.words.recall,
+		getArgumentCompletions: async (prefix) => (await load()).completions(memory, prefix),
+		handler: async (args, ctx) => (await load()).answer(memory, args.trim(), ctx),
+	});
+}
