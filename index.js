@@ -1,17 +1,21 @@
 // Loads the addon: the file PI_MEMORY_ADDON names, or the one built beside this file, else the platform's package.
 
 const { existsSync } = require("node:fs");
-const { join } = require("node:path");
+const { dirname, join } = require("node:path");
 const target = require("./target.js");
 
 /** Where the addon may be. By absolute path: a compiled host resolves bare names inside itself. */
 function candidates() {
 	if (process.env.PI_MEMORY_ADDON) return [process.env.PI_MEMORY_ADDON];
 	const file = `pi-memory-sessions.${target}.node`;
-	const parents = require.resolve.paths("pi-memory-sessions") ?? [];
-	const packages = parents.map((folder) => join(folder, `pi-memory-sessions-${target}`));
-	const installed = packages.find(existsSync) ?? packages[0];
-	return [join(__dirname, file), ...(installed ? [join(installed, file)] : [])];
+	const packages = folders(__dirname).map((folder) => join(folder, "node_modules", `pi-memory-sessions-${target}`));
+	return [join(__dirname, file), join(packages.find(existsSync) ?? packages[0], file)];
+}
+
+/** A folder and all that it lies in. */
+function folders(folder) {
+	const parent = dirname(folder);
+	return parent === folder ? [folder] : [folder, ...folders(parent)];
 }
 
 function load() {

@@ -1,12 +1,12 @@
 // npm run platform -- linux-x64-gnu: builds a platform's addon and packs it into dist/.
-// Linux is built with zig, which brings each C library: pip install ziglang cargo-zigbuild.
+// Linux is built with zig, which brings each C library; where cargo has no zigbuild, Python's package of it is brought.
 
 import { spawnSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { packPlatform } from "./pack.mjs";
 import { fail, root, run } from "./setup.mjs";
-import { GLIBC, TARGETS } from "./targets.mjs";
+import { fileOf, GLIBC, TARGETS } from "./targets.mjs";
 
 /** What npm may be asked to carry for each platform. */
 const MOST_BYTES = 3 * 1024 * 1024;
@@ -21,6 +21,7 @@ if (spawnSync("rustup", ["--version"]).status === 0) run("rustup", ["target", "a
 const linux = target.os === "linux";
 const triple = target.libc === "glibc" ? `${target.rust}.${GLIBC}` : target.rust;
 const env = { ...process.env };
+if (linux) env.PATH = [...zigbuild(), env.PATH].join(delimiter);
 // Node brings musl itself: the addon must not have one of its own.
 if (target.libc === "musl") env.RUSTFLAGS = `${env.RUSTFLAGS ?? ""} -C target-feature=-crt-static`.trim();
 run("cargo", [linux ? "zigbuild" : "build", "--release", "--lib", "--target", triple], { env });
@@ -33,9 +34,23 @@ if (target.libc === "glibc") {
 	if (newer(wanted, GLIBC)) fail(`${addon} needs glibc ${wanted}, newer than ${GLIBC}`);
 }
 const bytes = statSync(addon).size;
-const made = packPlatform(name, addon, join(root, "dist"));
+const dist = join(root, "dist");
+const made = packPlatform(name, addon, dist);
+copyFileSync(addon, join(dist, fileOf(name)));
 console.log(`${made.tarball}: ${made.size} bytes, ${bytes} unpacked`);
 if (bytes > MOST_BYTES) fail(`the addon is larger than ${MOST_BYTES} bytes`);
+
+/** Where cargo-zigbuild is, when it is not on the path already. */
+function zigbuild() {
+	if (spawnSync("cargo-zigbuild", ["--version"]).status === 0) return [];
+	const venv = join(root, "target/zigbuild");
+	const bin = join(venv, "bin");
+	if (!existsSync(join(bin, "cargo-zigbuild"))) {
+		run("python3", ["-m", "venv", venv]);
+		run(join(bin, "pip"), ["install", "--quiet", "ziglang", "cargo-zigbuild"]);
+	}
+	return [bin];
+}
 
 /** The newest version of the C library that a symbol of the file asks for: each is named in its string table. */
 function newestGlibc(file) {

@@ -12,6 +12,7 @@ const PARTS = {
 	// These import TypeScript as it is and drive pi: both want pi's Node.
 	extension: () => suite(nodeForPi(), "extension"),
 	host: () => suite(nodeForPi(), "host"),
+	pack: () => suite(nodeForPi(), "pack"),
 };
 
 let addon;
@@ -19,7 +20,7 @@ let addon;
 function suite(node, name) {
 	const folder = join(root, "__test__", name);
 	const files = readdirSync(folder).filter((file) => file.endsWith(".test.mjs"));
-	addon ??= buildForTests();
+	addon ??= process.env.PI_MEMORY_ADDON ?? buildForTests();
 	run(
 		node,
 		[

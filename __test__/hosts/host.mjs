@@ -47,7 +47,10 @@ export async function registryFor(t, { published = true } = {}) {
 /** The files of the repository in a folder of their own, as a clone has them. */
 export function cloneFor(t) {
 	const folder = join(folderFor(t), "pi-memory-sessions");
-	const listed = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
+	const listed = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+		cwd: root,
+		encoding: "utf8",
+	});
 	for (const file of listed.stdout.split("\0").filter((name) => name && existsSync(join(root, name)))) {
 		mkdirSync(dirname(join(folder, file)), { recursive: true });
 		cpSync(join(root, file), join(folder, file));
@@ -160,6 +163,9 @@ export async function assertExplains(host) {
 	const { out, err } = await host.say("hello", call("session_search", { query: "hello" }), say("done"));
 	assert.match(out, /done/);
 	assert.match(err, /memory is off/);
-	assert.ok(host.toolText("session_search").includes(`npm install ${packageOf(target)}`), host.toolText("session_search"));
+	assert.ok(
+		host.toolText("session_search").includes(`npm install ${packageOf(target)}`),
+		host.toolText("session_search"),
+	);
 	assert.deepEqual(host.rows(), []);
 }
