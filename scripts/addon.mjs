@@ -26,8 +26,9 @@ function build(args, profile, to) {
 	const made = join(folder, LIBRARY[process.platform] ?? "libpi_memory_sessions.so");
 	try {
 		// A copy and a rename: a running process keeps the file it has mapped.
-		copyFileSync(made, `${to}.new`);
-		renameSync(`${to}.new`, to);
+		const copy = `${to}.${process.pid}`;
+		copyFileSync(made, copy);
+		renameSync(copy, to);
 	} catch (error) {
 		fail(`cannot put the addon in place: ${error.message}`);
 	}
