@@ -21,6 +21,8 @@ export class Memory {
 	silenced: string | undefined;
 	/** The import that the person asked for, while it runs. */
 	asked: AbortController | undefined;
+	/** Whether the screen of /recall is open and takes the keys. */
+	screenIsOpen = false;
 	readonly #read: ReadConfig;
 	#store: MemoryStore | undefined;
 	#failure: { error: Error; retryAt: number } | undefined;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 const DAY = 86_400_000;
 
 /** Writes a session file; `says` are [role, text] pairs. Gives its path. */
-export function writeSession(home, { id, cwd = home.project, name, daysAgo = 1, says }) {
+export function writeSession(home, { id, cwd = home.project, name, daysAgo = 9, says }) {
 	const start = Date.now() - daysAgo * DAY;
 	const at = (n) => new Date(start + n * 60_000).toISOString();
 	mkdirSync(cwd, { recursive: true });

@@ -2,29 +2,24 @@
 
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ExtensionAPI, ExtensionCommandContext, Theme } from "@earendil-works/pi-coding-agent";
+import type { ExtensionCommandContext, Theme } from "@earendil-works/pi-coding-agent";
 import type { Message, SessionSummary } from "../../index.js";
-import { cut, minute } from "../format.ts";
+import { cut, minute, tilde } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { say } from "../memory.ts";
 import type { Words } from "../words.ts";
 import type { Item } from "./find.ts";
 import { importSessions } from "./import.ts";
 import { fit, passage, plain, plainLine } from "./paint.ts";
+import { PASSAGE_WIDGET } from "./passage.ts";
 import type { Choice } from "./screen.ts";
 
-const WIDGET = "memory-passage";
 const PASSAGE_LINES = 4;
+/** What stands there of a message that no search found, in characters. */
+const SNIPPET = 300;
 /** A quoted excerpt's length in characters. */
 const EXCERPT = 1_200;
 const CHUNK = 1 << 20;
-
-/** The passage shown on arrival goes with the next message. */
-export function clearPassage(pi: ExtensionAPI): void {
-	pi.on("before_agent_start", (_event, ctx) => {
-		if (ctx.hasUI) ctx.ui.setWidget(WIDGET, undefined);
-	});
-}
 
 /** Does what was chosen. */
 export async function carryOut(choice: Choice, memory: Memory, ctx: ExtensionCommandContext): Promise<void> {
@@ -39,6 +34,8 @@ export async function carryOut(choice: Choice, memory: Memory, ctx: ExtensionCom
 		ctx.ui.setEditorText(
 			`${written ? `${written.trimEnd()}\n\n` : ""}${excerpt(choice.item, choice.message, words)}\n`,
 		);
+		// The editor's text alone is not painted before the next key.
+		ctx.ui.setWidget(PASSAGE_WIDGET, undefined);
 		return;
 	}
 	if (!(await mayLeave(words, ctx))) return;
@@ -57,12 +54,15 @@ export async function carryOut(choice: Choice, memory: Memory, ctx: ExtensionCom
 	if (choice.do === "fork") {
 		const entry = message?.entryId;
 		if (!entry) return say(ctx, words.screen.noEntry, "error");
-		const fork = async (there: ExtensionCommandContext) => void (await there.fork(entry, { position: "at" }));
+		const arrived = async (there: ExtensionCommandContext) => showPassage(choice, words.screen.forked, words, there);
+		const fork = async (there: ExtensionCommandContext) => {
+			await there.fork(entry, { position: "at", withSession: arrived });
+		};
 		if (isHere) await fork(ctx);
 		else await ctx.switchSession(file, { withSession: fork });
 		return;
 	}
-	const arrive = async (there: ExtensionCommandContext) => showPassage(item, message, words, there);
+	const arrive = async (there: ExtensionCommandContext) => showPassage(choice, words.screen.saidHere, words, there);
 	if (isHere) {
 		say(ctx, words.screen.alreadyHere);
 		await arrive(ctx);
@@ -75,20 +75,25 @@ async function mayLeave(words: Words, ctx: ExtensionCommandContext): Promise<boo
 }
 
 /** The passage above the editor, since the session opens at its end. */
-function showPassage(item: Item, message: Message | undefined, words: Words, ctx: ExtensionCommandContext): void {
-	const { hit } = item;
-	if (!hit) return;
-	const heading = `${words.screen.roles[hit.role]} · ${minute(hit.ts)} · ${words.screen.saidHere}`;
+function showPassage(
+	{ item: { hit }, message }: { item: Item; message?: Message },
+	what: string,
+	words: Words,
+	ctx: ExtensionCommandContext,
+): void {
+	const shown = hit ?? (message && { ...message, snippet: cut(message.text, SNIPPET), marks: [] });
+	if (!shown) return;
+	const { snippet, marks } = shown;
+	const heading = `${words.screen.roles[shown.role]} · ${minute(shown.ts)} · ${what}`;
 	if (ctx.mode !== "tui") {
-		ctx.ui.setWidget(WIDGET, [heading, plainLine(hit.snippet)]);
+		ctx.ui.setWidget(PASSAGE_WIDGET, [heading, plainLine(snippet)]);
 		return;
 	}
-	void message;
-	ctx.ui.setWidget(WIDGET, (_tui, theme: Theme) => ({
+	ctx.ui.setWidget(PASSAGE_WIDGET, (_tui, theme: Theme) => ({
 		invalidate() {},
 		render: (width: number) => [
 			fit(theme.fg("dim", ` ▎${heading}`), width),
-			...passage(hit.snippet, hit.marks, width - 3, PASSAGE_LINES, theme).map((line) =>
+			...passage(snippet, marks, width - 3, PASSAGE_LINES, theme).map((line) =>
 				fit(`${theme.fg("accent", " ▎")}${line}`, width),
 			),
 		],
@@ -114,7 +119,7 @@ export function excerpt(item: Item, message: Message, words: Words): string {
 function faultOf(file: string, session: SessionSummary, entry: string | undefined, words: Words): string | undefined {
 	if (!existsSync(file)) return words.screen.fileGone;
 	const id = headerId(file);
-	if (id !== session.id) return words.screen.otherSession(file);
+	if (id !== session.id) return words.screen.otherSession(tilde(file));
 	if (entry !== undefined && !holdsEntry(file, entry)) return words.screen.entryGone;
 	return undefined;
 }

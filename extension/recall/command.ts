@@ -69,13 +69,14 @@ export async function answer(memory: Memory, args: string, ctx: ExtensionCommand
 export function completions(memory: Memory, prefix: string) {
 	const [, name = "", rest] = /^(\S*)(?:\s+(.*))?$/s.exec(prefix) ?? [];
 	if (rest === undefined) {
-		const fitting = Object.entries(SUBCOMMANDS).filter(([one]) => one.startsWith(name));
+		// What is typed whole is not offered: Enter would take the offer instead of running it.
+		const fitting = Object.entries(SUBCOMMANDS).filter(([one]) => one.startsWith(name) && one !== name);
 		return fitting.map(([one, { about }]) => ({ value: one, label: one, description: about(memory.words) }));
 	}
 	try {
 		const values = subcommandOf(name)?.complete?.(memory) ?? [];
 		return values
-			.filter((value) => value.startsWith(rest))
+			.filter((value) => value.startsWith(rest) && value !== rest)
 			.map((value) => ({ value: `${name} ${value}`, label: value }));
 	} catch {
 		// Without a store there is nothing to complete with; the command itself says why.

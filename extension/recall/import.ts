@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { matchesKey } from "@earendil-works/pi-tui";
 import type { ImportOptions, ImportReport } from "../../index.js";
 import { expandHome } from "../config.ts";
 import { harmless, megabytes, tilde } from "../format.ts";
@@ -35,10 +36,12 @@ export async function importSessions(
 			status(ctx, memory.words.importing(filesDone, files, megabytes(bytesDone), stored));
 		},
 	};
+	const unlisten = cancelOnEscape(memory, ctx);
 	const done = memory
 		.import(options, memory.asked)
 		.finally(() => {
 			memory.asked = undefined;
+			unlisten();
 			status(ctx, undefined);
 		})
 		.then((report): Answer => ({ text: reportText(report, memory.words), data: report }));
@@ -49,6 +52,16 @@ export async function importSessions(
 		(error) => say(ctx, memory.explain(error), "error"),
 	);
 	return undefined;
+}
+
+/** Esc ends the import where pi itself has nothing for it to end. */
+function cancelOnEscape(memory: Memory, ctx: ExtensionCommandContext): () => void {
+	if (ctx.mode !== "tui") return () => {};
+	return ctx.ui.onTerminalInput((data) => {
+		if (!matchesKey(data, "escape") || memory.screenIsOpen || !ctx.isIdle()) return undefined;
+		memory.asked?.abort();
+		return { consume: true };
+	});
 }
 
 function status(ctx: ExtensionCommandContext, text: string | undefined): void {

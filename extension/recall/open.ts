@@ -14,10 +14,15 @@ const SHOWN = 2_000;
 
 /** The screen over the whole terminal, and what was chosen in it. */
 export async function openScreen(memory: Memory, line: string, ctx: ExtensionCommandContext): Promise<void> {
-	const choice = await ctx.ui.custom<Choice | undefined>(
-		(tui, theme, keys, done) => new RecallScreen({ tui, theme, keys, memory, ctx }, line, done),
-		{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", row: 0, col: 0 } },
-	);
+	memory.screenIsOpen = true;
+	const choice = await ctx.ui
+		.custom<Choice | undefined>(
+			(tui, theme, keys, done) => new RecallScreen({ tui, theme, keys, memory, ctx }, line, done),
+			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", row: 0, col: 0 } },
+		)
+		.finally(() => {
+			memory.screenIsOpen = false;
+		});
 	if (choice) await carryOut(choice, memory, ctx);
 }
 

@@ -147,7 +147,7 @@ export class Reading {
 	}
 
 	#block(message: Message, width: number, whole: boolean): Block {
-		const key = `${message.id} ${whole}`;
+		const key = `${message.id} ${whole} ${message.id === this.#item?.hit?.id}`;
 		const known = this.#blocks.get(key);
 		if (known) return known;
 		const made = this.#make(message, width, whole);

@@ -392,7 +392,10 @@ export class RecallScreen implements Component, Focusable {
 		const where = query.project ?? (this.#here ? screen.thisProject : screen.allProjects);
 		const parts = result
 			? [
-					words.hits(words.messages(result.total, result.totalIsCapped), result.sessions.length),
+					// How many sessions is known once every hit is here.
+					result.hits.length < result.total
+						? words.messages(result.total, result.totalIsCapped)
+						: words.hits(words.messages(result.total, result.totalIsCapped), result.sessions.length),
 					...(result.tier === "some" ? [words.someWords] : []),
 					...(result.missing.length > 0 ? [words.missing(result.missing.slice(0, 8).join(", "))] : []),
 					...(result.complete ? [] : [words.cutShort]),

@@ -1,0 +1,201 @@
+// What each key of /recall does in the real pi, and where it ends.
+
+import assert from "node:assert/strict";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { writePast, writeSession } from "./past.mjs";
+import { homeWith, KEYS, Terminal } from "./terminal.mjs";
+
+const { ctrl } = KEYS;
+
+/** pi with the past in its store, /recall open on these words. */
+async function recalling(t, words, options) {
+	const past = await homeWith(t, writePast);
+	const pi = await Terminal.open(t, past.home, options);
+	await pi.recall(words);
+	await pi.until(/❯ /);
+	return { pi, ...past };
+}
+
+/** The entries of a session file. */
+const entriesOf = (file) => readFileSync(file, "utf8").trim().split("\n").map(JSON.parse);
+const textOf = ({ message }) => (typeof message.content === "string" ? message.content : message.content[0].text);
+
+test("Enter resumes the session it was said in, and shows the passage above the editor until the next message", async (t) => {
+	const { pi, cache } = await recalling(t, "hash ring");
+	await pi.send(KEYS.enter);
+	await pi.until(/said in this session[\s\S]*hash ring/);
+	assert.match(pi.screen(), /Port 8080 is taken/, "the session is open at its end");
+	await pi.send("and now?");
+	await pi.send(KEYS.enter);
+	await pi.until(/and now\?[\s\S]*ok/);
+	assert.doesNotMatch(pi.screen(), /said in this session/);
+	assert.equal(textOf(entriesOf(cache).at(-2)), "and now?");
+});
+
+test("Enter on a session of another folder goes there as pi does", async (t) => {
+	const { pi, visa } = await recalling(t, "护照");
+	await pi.send(KEYS.enter);
+	await pi.until(/said in this session/);
+	assert.match(pi.screen(), /~\/申请/, "the footer names the other folder");
+	await pi.send("还有别的吗？", KEYS.enter);
+	await pi.until(/还有别的吗[\s\S]*ok/);
+	assert.equal(textOf(entriesOf(visa).at(-2)), "还有别的吗？");
+});
+
+test("a session whose folder is gone is resumed as pi asks", async (t) => {
+	const past = await homeWith(t, writePast);
+	renameSync(`${past.home.dir}/申请`, `${past.home.dir}/moved`);
+	const pi = await Terminal.open(t, past.home);
+	await pi.recall("护照");
+	await pi.until(/❯ /);
+	await pi.send(KEYS.enter);
+	await pi.until(/no longer exists|does not exist|not found|Continue/i);
+	await pi.send(KEYS.escape);
+	await pi.until(/Resume cancelled/);
+});
+
+test("the fork's last message is the chosen one", async (t) => {
+	const { pi, home } = await recalling(t, "hash ring");
+	await pi.send(ctrl("n"));
+	await pi.until(/this new session ends here/);
+	const fork = home.files().find((file) => entriesOf(file)[0].parentSession);
+	assert.match(textOf(entriesOf(fork).at(-1)), /consistent hash ring/);
+});
+
+test("a quotation with its origin goes into the editor, after what is there", async (t) => {
+	const { pi } = await recalling(t, "hash ring");
+	await pi.send(ctrl("t"));
+	await pi.until(/> Nothing moves: a \*consistent hash ring\*/);
+	assert.match(pi.screen(), /> — pi, \d{4}-\d{2}-\d{2} \d{2}:\d{2}, project, “Cache sharding”/);
+});
+
+test("a copy is said to be made, or why not", async (t) => {
+	const { pi } = await recalling(t, "hash ring");
+	await pi.send(ctrl("x"));
+	await pi.until(/Copied\.|memory: /);
+});
+
+test("Esc closes and gives the editor back", async (t) => {
+	const { pi } = await recalling(t, "hash ring");
+	await pi.send(KEYS.escape);
+	await pi.send("typed after");
+	await pi.until(/typed after/);
+	assert.doesNotMatch(pi.screen(), /resume {2}tab/);
+});
+
+test("Tab switches between this project and all", async (t) => {
+	const { pi } = await recalling(t, "签证");
+	await pi.send(KEYS.tab);
+	await pi.until(/Nothing found for “签证”[\s\S]*Only this project was searched/);
+	await pi.send(KEYS.tab);
+	await pi.until(/❯ you 签证/);
+});
+
+test("the reading view scrolls to the session's beginning and end, and takes the whole screen", async (t) => {
+	const { pi } = await recalling(t, "Nothing moves");
+	for (let n = 0; n < 5; n++) await pi.send(KEYS.pageUp);
+	await pi.until(/─\n. you · .*\n How should we shard the cache/);
+	for (let n = 0; n < 9; n++) await pi.send(KEYS.pageDown);
+	await pi.until(/listens on 8081/);
+	await pi.send(ctrl("o"));
+	await pi.until(/\^o list/);
+	assert.doesNotMatch(pi.screen(), /❯/);
+	await pi.send(KEYS.escape);
+	await pi.until(/❯ /);
+});
+
+test("forgetting shows what will go, asks, and then it is gone", async (t) => {
+	const { pi, home } = await recalling(t, "hash ring");
+	await pi.send(ctrl("d"));
+	await pi.until(/Forget for good\?[\s\S]*Keep it[\s\S]*Forget this message[\s\S]*whole session: 6 messages/);
+	assert.match(pi.screen(), /pi's own files keep it:\s+~\/.*\s+\S+\.jsonl/);
+	await pi.send(KEYS.enter);
+	assert.equal(home.rows().length, 14, "the first choice keeps it");
+	await pi.send(ctrl("d"));
+	await pi.until(/Forget this message/);
+	await pi.send(KEYS.down, KEYS.enter);
+	await pi.until(/Forgot 1 message\./);
+	assert.equal(home.rows().filter(({ text }) => /hash ring/.test(text)).length, 0);
+	await pi.send(KEYS.escape);
+	await pi.recall("");
+	await pi.until(/❯ /);
+	await pi.send(ctrl("d"));
+	await pi.until(/whole session: 4 messages/);
+	await pi.send("2");
+	await pi.until(/Forgot 4 messages\./);
+	assert.equal(home.rows().length, 9);
+});
+
+test("when pi's file is gone, what was said is read here and taken into a new session", async (t) => {
+	const past = await homeWith(t, writePast);
+	renameSync(past.cache, `${past.cache}.gone`);
+	const pi = await Terminal.open(t, past.home);
+	await pi.recall("hash ring");
+	await pi.until(/❯ /);
+	await pi.send(KEYS.enter);
+	await pi.until(/file of this session is gone[\s\S]*Start a new session[\s\S]*Nothing moves/);
+	await pi.send(KEYS.enter);
+	await pi.until(/> Nothing moves/);
+	assert.doesNotMatch(pi.screen(), /❯ 1/);
+});
+
+test("a file that holds another session now, or an entry no more, is not opened", async (t) => {
+	const past = await homeWith(t, writePast);
+	const lines = readFileSync(past.cache, "utf8").split("\n");
+	writeFileSync(past.cache, [lines[0].replace("cache", "other"), ...lines.slice(1)].join("\n"));
+	writeFileSync(past.notes, `${readFileSync(past.notes, "utf8").split("\n")[0]}\n`);
+	const pi = await Terminal.open(t, past.home);
+	await pi.recall("hash ring");
+	await pi.until(/❯ /);
+	await pi.send(KEYS.enter);
+	await pi.until(/holds\s+another\s+session\s+now/);
+	await pi.recall("写好了");
+	await pi.until(/❯ /);
+	await pi.send(ctrl("n"));
+	await pi.until(/does\s+not\s+hold\s+this\s+message/);
+});
+
+test("pi's own keybindings are followed", async (t) => {
+	const past = await homeWith(t, writePast);
+	writeFileSync(`${past.home.agent}/keybindings.json`, JSON.stringify({ "app.session.fork": "ctrl+g" }));
+	const pi = await Terminal.open(t, past.home);
+	await pi.recall("hash ring");
+	await pi.until(/\^g fork/);
+	await pi.send(ctrl("g"));
+	await pi.until(/this new session ends here/);
+});
+
+test("an empty store offers the import, with how many sessions wait, and takes it", async (t) => {
+	const { Home } = await import("../host/pi.mjs");
+	const home = Home.for(t);
+	writePast(home);
+	const pi = await Terminal.open(t, home);
+	await pi.recall("");
+	await pi.until(/3 session files of pi's are waiting: ⏎ imports them/);
+	await pi.send(KEYS.enter);
+	await pi.until(/14 new messages from 3 sessions/);
+});
+
+test("an import shows how far it is, and Esc cancels it", async (t) => {
+	const { Home } = await import("../host/pi.mjs");
+	const home = Home.for(t);
+	const words = "words that take their time to be cut and kept ".repeat(20);
+	for (let file = 0; file < 150; file++) {
+		const says = Array.from({ length: 50 }, (_, n) => ["user", `${file} ${n} ${words}`]);
+		writeSession(home, { id: `0199c0de-${String(file).padStart(4, "0")}-7000-8000-000000000000`, says });
+	}
+	const pi = await Terminal.open(t, home, { cols: 120 });
+	await pi.command("/recall import");
+	await pi.until(/importing \d+\/150 files/);
+	await pi.send(KEYS.escape);
+	await pi.until(/Cancelled; what is in stays in/);
+	assert.doesNotMatch(pi.screen(), /importing/);
+});
+
+test("/recall stats draws weeks and projects", async (t) => {
+	const { pi } = await recalling(t, "");
+	await pi.send(KEYS.escape);
+	await pi.command("/recall stats");
+	await pi.until(/messages: 14[\s\S]*by week: .*[▁-█][\s\S]*█+ +\d+ project/);
+});

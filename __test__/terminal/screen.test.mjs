@@ -1,0 +1,115 @@
+// The screen of /recall in the real pi, as text, at three sizes: what is listed, found and read.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { writePast, writeSession } from "./past.mjs";
+import { homeWith, KEYS, SIZES, Terminal } from "./terminal.mjs";
+
+for (const [cols, rows] of SIZES) {
+	const at = `at ${cols}x${rows}`;
+
+	test(`opening, typing, narrowing and finding nothing ${at}`, async (t) => {
+		const { home } = await homeWith(t, writePast);
+		const pi = await Terminal.open(t, home, { cols, rows });
+		await pi.recall();
+		await pi.shows("latest");
+		await pi.type("shard cache");
+		await pi.shows("english");
+		await pi.send(KEYS.ctrl("u"));
+		await pi.type("缓存分片");
+		await pi.shows("chinese");
+		await pi.send(KEYS.ctrl("u"));
+		await pi.type("otters");
+		await pi.shows("nothing");
+		await pi.send(KEYS.ctrl("u"));
+		await pi.type("qzh");
+		await pi.shows("pinyin");
+		await pi.send(KEYS.ctrl("u"));
+		await pi.type("shard role:us");
+		await pi.shows("completing");
+		await pi.send(KEYS.tab);
+		await pi.shows("filtered");
+	});
+
+	test(`a thousand hits are walked through ${at}`, async (t) => {
+		const { home } = await homeWith(t, (home) => {
+			const says = Array.from({ length: 1000 }, (_, n) => ["user", `otter number ${n} of many`]);
+			writeSession(home, { id: "0199c0de-many-7000-8000-000000000004", name: "Otters", says });
+			return {};
+		});
+		const pi = await Terminal.open(t, home, { cols, rows });
+		await pi.recall("otter");
+		for (let n = 0; n < 120; n++) pi.pty.write(KEYS.down);
+		await pi.quiet();
+		await pi.shows("thousand");
+	});
+
+	test(`a hostile message is shown and not obeyed ${at}`, async (t) => {
+		const { home } = await homeWith(t, (home) => {
+			const text =
+				"otter \u001b[31mred \u001b]0;title\u0007 \u001b[2J\u001b[H bell\u0007 \u009b5n \u202eright to left\u202c \u001bc\r\n| a | b |\n";
+			writeSession(home, {
+				id: "0199c0de-evil-7000-8000-000000000005",
+				name: "\u001b[2Jevil\u0007",
+				says: [["user", text]],
+			});
+			return {};
+		});
+		const pi = await Terminal.open(t, home, { cols, rows });
+		const before = pi.raw.length;
+		await pi.recall("otter");
+		await pi.shows("hostile");
+		await pi.send(KEYS.ctrl("o"));
+		await pi.shows("hostile-read");
+		const painted = pi.raw.slice(before);
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there
+		assert.doesNotMatch(painted, /\u001b\]0;title|\u001bc|\u009b|\u001b\[31mred|\u202e/);
+	});
+}
+
+test("a resize repaints without rubbish, and the query and the selection stay", async (t) => {
+	const { home } = await homeWith(t, writePast);
+	const pi = await Terminal.open(t, home, { cols: 80, rows: 24 });
+	await pi.recall("分片");
+	await pi.send(KEYS.down);
+	const selected = /❯ .*/.exec(pi.screen())[0].slice(0, 10);
+	for (const [cols, rows] of [
+		[200, 60],
+		[60, 16],
+		[80, 24],
+	]) {
+		await pi.resize(cols, rows);
+		assert.deepEqual(pi.wrapped(), []);
+		assert.match(pi.screen(), /› 分片/);
+		assert.equal(/❯ .*/.exec(pi.screen())[0].slice(0, 10), selected);
+	}
+});
+
+test("the input method's window stands at the cursor", async (t) => {
+	const { home } = await homeWith(t, writePast);
+	const pi = await Terminal.open(t, home);
+	await pi.recall("签证");
+	const { cursorX, cursorY } = pi.emulator.buffer.active;
+	assert.deepEqual([cursorX, pi.screen().split("\n")[cursorY].trimEnd()], [6, "› 签证"]);
+});
+
+test("the interface is Chinese where the locale is", async (t) => {
+	const { home } = await homeWith(t, writePast);
+	const pi = await Terminal.open(t, home, { env: { LANG: "zh_CN.UTF-8" } });
+	await pi.recall("签证");
+	await pi.shows("in-chinese");
+});
+
+test("a light theme is as readable", async (t) => {
+	const { home } = await homeWith(t, writePast, { theme: "light" });
+	const pi = await Terminal.open(t, home);
+	await pi.recall("shard");
+	await pi.shows("light");
+});
+
+test("fullscreen mode shows the same", async (t) => {
+	const { home } = await homeWith(t, writePast, { tuiMode: "fullscreen" });
+	const pi = await Terminal.open(t, home);
+	await pi.recall("shard");
+	assert.match(pi.screen(), /^── recall ─+\n› shard/);
+});
