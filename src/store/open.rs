@@ -56,6 +56,8 @@ fn configure(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()
     // Checkpoints are upkeep's work: neither a commit nor a close of pi's is to wait for one.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Plans do not hang on what is bound: else half of our statements are compiled anew at every use.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     wait_for_lock(connection, wait)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())

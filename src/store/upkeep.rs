@@ -18,6 +18,9 @@ const PAUSE: Duration = Duration::from_millis(4);
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Pages a merge step writes: a step is to take a millisecond or two.
 const STEP: i32 = 8;
+/// The same during an import, which piles up many segments: a step trims every segment it reads from, so small steps
+/// over many of them write mostly trimmings.
+const LONG_STEP: i32 = 64;
 /// Segments that writes without a pause may pile up: each one is looked at by every search.
 const SEGMENTS: u32 = 96;
 /// Pages of the log that wait to be copied into the database at most, and with which the log is begun anew.
@@ -176,7 +179,8 @@ impl Store {
 
     fn merge(&self, connection: &mut Connection) -> Result<bool> {
         let slot = self.turn.after();
-        let more = index::merge_step(connection, STEP);
+        let importing = self.upkeep.imports.load(Ordering::Relaxed) > 0;
+        let more = index::merge_step(connection, if importing { LONG_STEP } else { STEP });
         drop(slot);
         more
     }
