@@ -60,7 +60,8 @@ test("the fork's last message is the chosen one", async (t) => {
 	await pi.send(ctrl("n"));
 	await pi.until(/this new session ends here/);
 	const fork = home.files().find((file) => entriesOf(file)[0].parentSession);
-	assert.match(textOf(entriesOf(fork).at(-1)), /consistent hash ring/);
+	const last = entriesOf(fork).findLast(({ type }) => type === "message");
+	assert.match(textOf(last), /consistent hash ring/);
 });
 
 test("a quotation with its origin goes into the editor, after what is there", async (t) => {
