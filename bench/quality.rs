@@ -95,7 +95,6 @@ fn set_weight(weights: &mut Weights, name: &str, value: f32) -> Result<()> {
     match name {
         "budget" => weights.budget = value as usize,
         "candidates" => weights.candidates = value as usize,
-        "passage_length" => weights.passage_length = value as u32,
         "k1" => weights.k1 = value,
         "b" => weights.b = value,
         "char" => weights.char = value,
@@ -103,7 +102,11 @@ fn set_weight(weights: &mut Weights, name: &str, value: f32) -> Result<()> {
         "cohesion" => weights.cohesion = value,
         "next" => weights.next = value,
         "stem" => weights.stem = value,
-        "passage" => weights.passage = value,
+        "context_length" => weights.context_length = value,
+        "echo" => weights.echo = value,
+        "after" => weights.after = value,
+        "answer" => weights.answer = value,
+        "bring" => weights.bring = value as usize,
         "neighbours" => weights.neighbours = value,
         "session" => weights.session = value,
         "tool_error" => weights.tool_error = value,
@@ -121,9 +124,15 @@ fn ablations(all: &Weights) -> Vec<(&'static str, Weights)> {
         ("cohesion of pairs", Weights { cohesion: f32::INFINITY, ..*all }),
         ("words in order", Weights { next: 0.0, ..*all }),
         ("the very word over its stem", Weights { stem: 1.0, ..*all }),
-        ("the best passage", Weights { passage: 0.0, ..*all }),
         ("the length of the text", Weights { b: 0.0, ..*all }),
-        ("neighbours", Weights { neighbours: 0.0, ..*all }),
+        ("neighbours", Weights { neighbours: 0.0, bring: 0, ..*all }),
+        ("neighbours brought along", Weights { bring: 0, ..*all }),
+        ("questions before", Weights { answer: 0.0, ..*all }),
+        ("less of terms it has itself", Weights { echo: 1.0, ..*all }),
+        (
+            "short messages leaning more",
+            Weights { context_length: 1e9, neighbours: all.neighbours / 2.0, session: all.session / 2.0, ..*all },
+        ),
         ("the session's share", Weights { session: 0.0, ..*all }),
         ("roles", Weights { tool_error: 0.0, own_words: 0.0, ..*all }),
         ("half the budget of postings", Weights { budget: all.budget / 2, ..*all }),
@@ -245,8 +254,14 @@ fn build(path: &Path, messages: &[Message]) -> Result<Connection> {
                     "insert into msg (id, session, seq, ts, role, flags, entry, hash, text) values (?, ?, ?, ?, ?, 0, ?, ?, ?)",
                 )?
                 .execute((id, *session, *seq, ts, message.role.code(), format!("{id:08x}"), id.wrapping_mul(0x9e37_79b9_7f4a_7c15u64 as i64), &message.text))?;
-            let doc =
-                index::Doc { terms: None, text: &message.text, role: message.role, ts, sessions: &[*session], projects: &[project] };
+            let doc = index::Doc {
+                text: &message.text,
+                terms: None,
+                role: message.role,
+                ts,
+                sessions: &[*session],
+                projects: &[project],
+            };
             index::add(&transaction, id, &doc)?;
         }
         transaction.commit()?;

@@ -138,7 +138,7 @@ pub(super) fn fetch(
 
 /// What each term says about a message that has it.
 fn weigh(matcher: &Matcher, df: &[f32], messages: f32, weights: &Weights) -> Vec<f32> {
-    let idf = |df: f32| (1.0 + (messages - df).max(0.0) / (df + 0.5)).ln();
+    let idf = |df: f32| (1.0 + ((messages - df).max(0.0) + 0.5) / (df + 0.5)).ln();
     let alone: Vec<f32> = df.iter().map(|&df| idf(df)).collect();
     let of = |text: &str| {
         matcher
@@ -159,13 +159,9 @@ fn weigh(matcher: &Matcher, df: &[f32], messages: f32, weights: &Weights) -> Vec
             Kind::Pair => {
                 // Two characters that meet by chance, across a word's border, are as rare as their product says;
                 // the characters of a word meet much more often. Rarity alone must not let 的缓 lead.
-                let (mut sum, mut count) = (0.0, 0.0);
                 let mut buffer = [0; 4];
-                for c in term.text.chars() {
-                    sum += of(c.encode_utf8(&mut buffer));
-                    count += 1.0;
-                }
-                idf.min(weights.cohesion * sum / f32::max(count, 1.0))
+                let sum: f32 = term.text.chars().map(|c| of(c.encode_utf8(&mut buffer))).sum();
+                idf.min(weights.cohesion * sum)
             }
             Kind::Next => {
                 let mut parts = term.text.split(' ').map(of);

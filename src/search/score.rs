@@ -1,13 +1,13 @@
-//! What a candidate's text is worth.
+//! What a candidate's text is worth: BM25 over the query's terms.
 
 use super::Job;
 use super::anchors::Anchors;
 use crate::error::Result;
 use crate::message::Role;
 use crate::store::index::Averages;
-use crate::text::matcher::{Kind, Match, Matcher, Matches};
+use crate::text::matcher::{Kind, Matcher, Matches};
 
-/// What each part of the ranking weighs. The defaults were chosen on labelled sets in five languages; DESIGN.md has the
+/// What each part of the ranking weighs. The defaults were chosen on labelled sets in three languages; DESIGN.md has the
 /// table of what each is worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
@@ -23,20 +23,26 @@ pub struct Weights {
     pub char: f32,
     /// An identifier as written, beside its words.
     pub whole: f32,
-    /// A pair weighs at most this times the mean of its characters.
+    /// A pair weighs at most this times the sum of its characters.
     pub cohesion: f32,
     /// Two words in the query's order.
     pub next: f32,
     /// A word of the same stem, against the very word.
     pub stem: f32,
-    /// The best passage's share of the query.
-    pub passage: f32,
-    /// A passage's length in characters or words.
-    pub passage_length: u32,
-    /// The neighbours in the conversation.
+    /// The neighbours in the conversation, for a message of no length.
     pub neighbours: f32,
+    /// The message after, as a share of the one before.
+    pub after: f32,
+    /// What a question before adds to the share of the one before: its answer is what is looked for.
+    pub answer: f32,
+    /// What the neighbours say of terms the message has itself, as a share of what they say of others.
+    pub echo: f32,
+    /// How many of the best messages bring along, when they are questions, the message after as a candidate.
+    pub bring: usize,
     /// The session's best messages.
     pub session: f32,
+    /// The length, in characters or words, at which a message depends half as much on what stands around it.
+    pub context_length: f32,
     /// A tool's error counts this much less.
     pub tool_error: f32,
     /// A summary or the person's own words count this much more.
@@ -52,13 +58,16 @@ impl Default for Weights {
             b: 0.6,
             char: 0.15,
             whole: 0.5,
-            cohesion: 1.0,
+            cohesion: 2.0,
             next: 0.3,
             stem: 0.8,
-            passage: 0.3,
-            passage_length: 60,
-            neighbours: 0.2,
-            session: 0.02,
+            neighbours: 0.4,
+            after: 0.5,
+            answer: 2.0,
+            echo: 0.5,
+            bring: 20,
+            session: 0.04,
+            context_length: 60.0,
             tool_error: 0.1,
             own_words: 0.02,
         }
@@ -68,7 +77,7 @@ impl Default for Weights {
 /// Text that one search reads, in bytes: some thirty of the longest messages.
 const READ: usize = 2 << 20;
 
-/// A candidate that was read.
+/// A message that was read.
 #[derive(Clone, Debug)]
 pub(super) struct Scored {
     pub(super) id: i64,
@@ -76,11 +85,21 @@ pub(super) struct Scored {
     pub(super) seq: i64,
     pub(super) ts: i64,
     pub(super) role: Role,
+    /// What its own text is worth.
+    pub(super) own: f32,
+    /// With what stands around it.
     pub(super) score: f32,
+    /// What each term adds to `own`.
+    pub(super) parts: Vec<f32>,
+    /// Its characters and words.
+    pub(super) length: u32,
+    /// It ends with a question.
+    pub(super) asks: bool,
     /// It has every term of the query.
     pub(super) has_all: bool,
 }
 
+/// The candidates that were read.
 #[derive(Default)]
 pub(super) struct Candidates {
     pub(super) messages: Vec<Scored>,
@@ -90,154 +109,125 @@ pub(super) struct Candidates {
     pub(super) unread: usize,
 }
 
-/// Reads and scores the candidates, best first.
-pub(super) fn candidates(job: &Job<'_>, anchors: &Anchors, wanted: usize, matches: &mut Matches) -> Result<Candidates> {
-    let Job { connection, matcher, options, left_out, weights } = *job;
-    let candidates = &anchors.candidates;
-    let mut read = 0;
+/// Reads and scores at most `most` of the candidates that meet the filters and hold what is quoted.
+pub(super) fn candidates(reader: &mut Reader<'_>, anchors: &Anchors, most: usize) -> Result<Candidates> {
     let mut out = Candidates::default();
-    let mut scorer = Scorer::new(matcher, &anchors.idf, anchors.averages, weights);
-    let most = weights.candidates.max(wanted);
-    let mut select =
-        connection.prepare_cached("select session, seq, ts, role, flags, entry, text from msg where id = ?")?;
-    for (number, &(id, _)) in candidates.iter().enumerate() {
-        if out.messages.len() >= most || read > READ {
-            out.unread = candidates.len() - number;
+    for (number, &(id, _)) in anchors.candidates.iter().enumerate() {
+        if out.messages.len() >= most || reader.read > READ {
+            out.unread = anchors.candidates.len() - number;
             break;
         }
-        let mut rows = select.query([id])?;
-        let Some(row) = rows.next()? else { continue };
-        let (session, seq, flags): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(4)?);
-        let entry = row.get_ref(5)?.as_str_or_null().unwrap_or_default();
-        if options.for_model && flags & 2 != 0 || left_out.has(session, seq, entry) {
-            out.left_out += 1;
-            continue;
+        match reader.row(id)? {
+            Some(scored) => out.messages.push(scored),
+            None => out.left_out += 1,
         }
-        let text = row.get_ref(6)?.as_str_or_null().unwrap_or_default().unwrap_or_default();
-        read += text.len();
-        matcher.find(text, matches);
-        if !matcher.has_phrases(matches) {
-            out.left_out += 1;
-            continue;
-        }
-        let role = Role::from_code(row.get(3)?).unwrap_or(Role::Assistant);
-        let (score, has_all) = scorer.score(matches);
-        let score = score * scorer.of_role(role);
-        out.messages.push(Scored { id, session, seq, ts: row.get(2)?, role, score, has_all });
     }
     Ok(out)
+}
+
+/// Reads messages and scores them.
+pub(super) struct Reader<'a> {
+    job: &'a Job<'a>,
+    scorer: Scorer<'a>,
+    matches: &'a mut Matches,
+    /// Bytes of text read.
+    read: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(job: &'a Job<'a>, anchors: &'a Anchors, matches: &'a mut Matches) -> Self {
+        Reader { job, scorer: Scorer::new(job, anchors), matches, read: 0 }
+    }
+
+    /// The message with this id; nothing when filters or quotes leave it out.
+    fn row(&mut self, id: i64) -> Result<Option<Scored>> {
+        self.select("select id, session, seq, ts, role, flags, entry, text from msg where id = ?", [id])
+    }
+
+    /// A session's messages at a place.
+    pub(super) fn place(&mut self, session: i64, seq: i64) -> Result<Option<Scored>> {
+        self.select(
+            "select id, session, seq, ts, role, flags, entry, text from msg where session = ? and seq = ?",
+            [session, seq],
+        )
+    }
+
+    fn select(&mut self, sql: &str, key: impl rusqlite::Params) -> Result<Option<Scored>> {
+        let Job { connection, matcher, options, left_out, .. } = *self.job;
+        let mut select = connection.prepare_cached(sql)?;
+        let mut rows = select.query(key)?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let (session, seq, flags): (i64, i64, i64) = (row.get(1)?, row.get(2)?, row.get(5)?);
+        let entry = row.get_ref(6)?.as_str_or_null().unwrap_or_default();
+        let (ts, role) = (row.get(3)?, Role::from_code(row.get(4)?).unwrap_or(Role::Assistant));
+        if options.for_model && flags & 2 != 0
+            || options.role.is_some_and(|wanted| wanted != role)
+            || options.since.is_some_and(|since| ts < since)
+            || options.until.is_some_and(|until| ts >= until)
+            || left_out.has(session, seq, entry)
+        {
+            return Ok(None);
+        }
+        let Some(text) = row.get_ref(7)?.as_str_or_null().unwrap_or_default() else { return Ok(None) };
+        self.read += text.len();
+        matcher.find(text, self.matches);
+        if !matcher.has_phrases(self.matches) {
+            return Ok(None);
+        }
+        let (own, parts, has_all) = self.scorer.score(self.matches, role);
+        Ok(Some(Scored {
+            id: row.get(0)?,
+            session,
+            seq,
+            ts,
+            role,
+            own,
+            score: own,
+            parts,
+            length: self.matches.length,
+            asks: text.trim_end().ends_with(['?', '？']),
+            has_all,
+        }))
+    }
 }
 
 struct Scorer<'a> {
     matcher: &'a Matcher,
     idf: &'a [f32],
-    average: f32,
+    averages: Averages,
     weights: &'a Weights,
-    counts: Vec<f32>,
-    within: Vec<u32>,
-    whole: f32,
 }
 
 impl<'a> Scorer<'a> {
-    fn new(matcher: &'a Matcher, idf: &'a [f32], averages: Averages, weights: &'a Weights) -> Self {
-        let terms = matcher.terms.len();
-        let whole = matcher.terms.iter().zip(idf).filter(|(term, _)| is_asked(term.kind)).map(|(_, &idf)| idf).sum();
-        Scorer {
-            matcher,
-            idf,
-            average: averages.terms.max(1.0),
-            weights,
-            counts: vec![0.0; terms],
-            within: vec![0; terms],
-            whole,
-        }
+    fn new(job: &'a Job<'a>, anchors: &'a Anchors) -> Self {
+        Scorer { matcher: job.matcher, idf: &anchors.idf, averages: anchors.averages, weights: job.weights }
     }
 
-    fn of_role(&self, role: Role) -> f32 {
-        match role {
-            Role::ToolError => 1.0 - self.weights.tool_error,
-            Role::User | Role::Summary => 1.0 + self.weights.own_words,
-            Role::Assistant => 1.0,
-        }
-    }
-
-    /// The text's score, and whether it has all the query's terms.
-    fn score(&mut self, matches: &Matches) -> (f32, bool) {
-        let Weights { k1, b, stem, passage, .. } = *self.weights;
-        self.counts.fill(0.0);
+    /// What the text last looked through is worth, what each term adds to that, and whether it has all the query's terms.
+    fn score(&self, matches: &Matches, role: Role) -> (f32, Vec<f32>, bool) {
+        let Weights { k1, b, stem, tool_error, own_words, .. } = *self.weights;
+        let mut parts = vec![0.0; self.matcher.terms.len()];
         for found in &matches.list {
-            if let Some(count) = self.counts.get_mut(usize::from(found.term)) {
+            if let Some(count) = parts.get_mut(usize::from(found.term)) {
                 *count += if found.exact { 1.0 } else { stem };
             }
         }
-        let norm = k1 * (1.0 - b + b * matches.length as f32 / self.average);
-        let mut score = 0.0;
+        let of_role = match role {
+            Role::ToolError => 1.0 - tool_error,
+            Role::User | Role::Summary => 1.0 + own_words,
+            Role::Assistant => 1.0,
+        };
+        let norm = k1 * (1.0 - b + b * matches.length as f32 / self.averages.terms.max(1.0));
         let mut has_all = true;
-        for ((&count, &idf), term) in self.counts.iter().zip(self.idf).zip(&self.matcher.terms) {
-            if count > 0.0 {
-                score += idf * count * (k1 + 1.0) / (count + norm) * (1.0 + (term.times as f32).ln() * 0.5);
-            } else if is_asked(term.kind) && term.kind != Kind::Whole {
+        for ((part, &idf), term) in parts.iter_mut().zip(self.idf).zip(&self.matcher.terms) {
+            if *part > 0.0 {
+                // Saying a word twice in a query makes it weigh more, but not twice as much.
+                let said = 1.0 + 0.5 * (term.times as f32).ln();
+                *part = of_role * said * idf * *part * (k1 + 1.0) / (*part + norm);
+            } else if matches!(term.kind, Kind::Single | Kind::Pair | Kind::Word) {
                 has_all = false;
             }
         }
-        if passage > 0.0 && self.whole > 0.0 {
-            score += passage * self.best_passage(&matches.list);
-        }
-        (score, has_all)
+        (parts.iter().sum(), parts, has_all)
     }
-
-    /// The most of the query's weight that stands in one passage.
-    fn best_passage(&mut self, list: &[Match]) -> f32 {
-        self.within.fill(0);
-        let (mut first, mut sum, mut best) = (0, 0.0f32, 0.0f32);
-        for found in list {
-            if let (Some(count), Some(&idf)) =
-                (self.within.get_mut(usize::from(found.term)), self.idf.get(usize::from(found.term)))
-            {
-                *count += 1;
-                if *count == 1 {
-                    sum += idf;
-                }
-            }
-            while let Some(old) = list.get(first).filter(|old| old.place + self.weights.passage_length < found.place) {
-                if let (Some(count), Some(&idf)) =
-                    (self.within.get_mut(usize::from(old.term)), self.idf.get(usize::from(old.term)))
-                {
-                    *count -= 1;
-                    if *count == 0 {
-                        sum -= idf;
-                    }
-                }
-                first += 1;
-            }
-            best = best.max(sum);
-        }
-        best
-    }
-}
-
-/// Terms that the person asked for, rather than we made up to rank by.
-fn is_asked(kind: Kind) -> bool {
-    !matches!(kind, Kind::Char | Kind::Next)
-}
-
-/// Adds what the messages around say, and sorts best first; the newer of equals comes first.
-pub(super) fn in_context(messages: &mut [Scored], weights: &Weights) {
-    use std::collections::HashMap;
-    let places: HashMap<(i64, i64), f32> =
-        messages.iter().map(|message| ((message.session, message.seq), message.score)).collect();
-    let mut sessions: HashMap<i64, Vec<f32>> = HashMap::new();
-    for message in messages.iter() {
-        sessions.entry(message.session).or_default().push(message.score);
-    }
-    for scores in sessions.values_mut() {
-        scores.sort_by(|a, b| b.total_cmp(a));
-    }
-    for message in messages.iter_mut() {
-        let at = |seq: i64| places.get(&(message.session, seq)).copied().unwrap_or(0.0);
-        let around = at(message.seq - 1) + at(message.seq + 1);
-        let of_session: f32 = sessions.get(&message.session).map_or(0.0, |scores| scores.iter().take(10).sum());
-        message.score += weights.neighbours * around + weights.session * of_session;
-    }
-    messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.ts.cmp(&a.ts)).then(b.id.cmp(&a.id)));
 }

@@ -30,18 +30,20 @@ pub(crate) fn cut(units: &[u32], mut sink: impl FnMut(Cut)) {
             sink(Cut::Char(at));
             at += 1;
         } else if unit & (class::WORD | class::JOINER) != 0 {
-            let mut seen = 0;
-            let length = units[at..]
-                .iter()
-                .take_while(|&&unit| {
-                    let part = unit & (class::WORD | class::JOINER);
-                    seen |= part;
-                    part != 0
-                })
-                .count();
-            let end = at + length;
-            if seen == class::LOWER {
-                sink(Cut::Word(at, end));
+            let (mut seen, mut joiners, mut capitals, mut end) = (0, 0, 0, at);
+            while let Some(part) =
+                units.get(end).map(|unit| unit & (class::WORD | class::JOINER)).filter(|&part| part != 0)
+            {
+                seen |= part;
+                joiners += u32::from(part == class::JOINER);
+                capitals += u32::from(part == class::UPPER);
+                end += 1;
+            }
+            // Nearly all words of prose: no capital but the first letter, and a full stop at most.
+            let stop = u32::from(units.get(end - 1).is_some_and(|&unit| super::fold::character(unit) == '.'));
+            let capital = u32::from(unit & class::UPPER != 0);
+            if joiners == stop && capitals == capital && seen & class::DIGIT == 0 && end - at > stop as usize {
+                sink(Cut::Word(at, end - stop as usize));
             } else {
                 compound(units, at, end, &mut sink);
             }
@@ -101,6 +103,10 @@ fn whole(units: &[u32], start: usize, end: usize, sink: &mut impl FnMut(Cut)) {
 /// Takes sentence punctuation off the end and what means nothing in front off the start: `C++`, `C#`, `100%`, `.env`,
 /// `--no-session`, `$HOME`, `/recall` and `#12` keep theirs.
 fn trim(units: &[u32], mut start: usize, mut end: usize) -> (usize, usize) {
+    let plain = |unit: Option<&u32>| unit.is_some_and(|unit| unit & class::WORD != 0);
+    if plain(units.get(start)) && plain(units.get(end.saturating_sub(1))) {
+        return (start, end);
+    }
     let is = |at: usize, set: &str| {
         units.get(at).is_some_and(|&unit| unit & class::WORD == 0 && set.contains(super::fold::character(unit)))
     };

@@ -65,14 +65,29 @@ impl Folded {
         self.units.reserve(text.len());
         self.at.reserve(text.len());
         self.source_len = text.len();
-        for (at, c) in text.char_indices() {
-            let entry = entry(c);
-            if entry & SPECIAL == 0 {
-                self.units.push(entry);
-                self.at.push(at as u32);
-            } else {
-                self.special(c, entry, at as u32);
-            }
+        let ascii = page(0);
+        let mut rest = text;
+        while !rest.is_empty() {
+            let at = text.len() - rest.len();
+            let length = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+            let (plain, after) = rest.split_at(length);
+            self.units.extend(plain.bytes().map(|byte| ascii[usize::from(byte)]));
+            self.at.extend(at as u32..(at + length) as u32);
+            let mut chars = after.char_indices();
+            rest = loop {
+                let here = chars.as_str();
+                let Some((offset, c)) = chars.next() else { break "" };
+                if c.is_ascii() {
+                    break here;
+                }
+                let entry = entry(c);
+                if entry & SPECIAL == 0 {
+                    self.units.push(entry);
+                    self.at.push((at + length + offset) as u32);
+                } else {
+                    self.special(c, entry, (at + length + offset) as u32);
+                }
+            };
         }
     }
 
@@ -156,12 +171,15 @@ type Page = [u32; 256];
 static PAGES: [OnceLock<Box<Page>>; 256] = [const { OnceLock::new() }; 256];
 
 #[inline]
+fn page(number: usize) -> &'static Page {
+    const NONE: Page = [0; 256];
+    PAGES.get(number).map_or(&NONE, |page| page.get_or_init(|| make_page(number)))
+}
+
+#[inline]
 fn entry(c: char) -> u32 {
     let code = c as usize;
-    match PAGES.get(code >> 8) {
-        Some(page) => page.get_or_init(|| make_page(code >> 8))[code & 255],
-        None => make_entry(c),
-    }
+    if code < 1 << 16 { page(code >> 8)[code & 255] } else { make_entry(c) }
 }
 
 #[cold]

@@ -58,6 +58,8 @@ pub(crate) struct Matches {
     pub(crate) length: u32,
     word: String,
     squeezed: Vec<u32>,
+    /// What words of the texts read so far are to the query, by their hash: stemming is most of the cost of English.
+    met: HashMap<u64, Option<(u16, bool)>, Spreading>,
 }
 
 /// A query's terms, ready to be found.
@@ -68,7 +70,7 @@ pub(crate) struct Matcher {
     /// A bit for each character of the basic plane, folded onto fewer bits: most characters of a text end here.
     some_chars: Vec<u64>,
     chars: HashMap<char, u16, Spreading>,
-    /// Bits for the first two letters of the query's words.
+    /// Bits for the first two letters of the query's words and identifiers.
     some_words: Vec<u64>,
     exact: HashMap<String, u16, Spreading>,
     stems: HashMap<String, u16, Spreading>,
@@ -96,6 +98,12 @@ fn word_bit(units: &[u32]) -> usize {
         c => c as usize,
     };
     (letter(0) * 31 + letter(1)) % WORD_BITS
+}
+
+fn hash(units: &[u32]) -> u64 {
+    units.iter().fold(units.len() as u64, |hash, &unit| {
+        (hash.rotate_left(23) ^ u64::from(character(unit) as u32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
 }
 
 impl Matcher {
@@ -149,6 +157,7 @@ impl Matcher {
             if !matcher.stems.contains_key(whole) {
                 let id = matcher.add(whole, Kind::Whole, atoms.clone());
                 matcher.wholes.insert(whole.clone(), id);
+                set(&mut matcher.some_words, word_bit(Folded::new(whole).units()));
             }
         }
         matcher
@@ -171,13 +180,23 @@ impl Matcher {
 
     /// Finds the terms in a text; what was in `matches` is gone.
     pub(crate) fn find(&self, text: &str, matches: &mut Matches) {
-        let Matches { folded, list, length, word, .. } = matches;
+        let Matches { folded, list, length, word, met, .. } = matches;
         folded.set(text);
         list.clear();
         let units = folded.units();
         let mut place = 0;
         // The atom before this one, when the query has it: its place, end and term.
         let mut before: Option<(u32, u32, u16)> = None;
+        let mut known = |start: usize, end: usize| {
+            let units = units.get(start..end).unwrap_or_default();
+            if !test(&self.some_words, word_bit(units)) {
+                return None;
+            }
+            *met.entry(hash(units)).or_insert_with(|| {
+                push_word(units, 0, units.len(), word);
+                self.word(word)
+            })
+        };
         cut(units, |piece| {
             let (id, exact, start, end) = match piece {
                 Cut::Char(at) => {
@@ -191,41 +210,13 @@ impl Matcher {
                 }
                 Cut::Word(start, end) => {
                     place += 1;
-                    if !test(&self.some_words, word_bit(units.get(start..end).unwrap_or_default()))
-                        && self.wholes.is_empty()
-                    {
-                        return;
-                    }
-                    push_word(units, start, end, word);
-                    let (id, exact) = match self.exact.get(word.as_str()) {
-                        Some(&id) => (id, true),
-                        None => {
-                            let stem = stem(word);
-                            match self.stems.get(stem.as_ref()) {
-                                Some(&id) => (id, false),
-                                // contentlessdelete as one word, where the query has contentlessDelete.
-                                None => match self.wholes.get(stem.as_ref()) {
-                                    Some(&id) => (id, true),
-                                    None => return,
-                                },
-                            }
-                        }
-                    };
+                    let Some((id, exact)) = known(start, end) else { return };
                     (id, exact, start as u32, end as u32)
                 }
                 Cut::Whole(start, end) => {
-                    if self.wholes.is_empty()
-                        && !test(&self.some_words, word_bit(units.get(start..end).unwrap_or_default()))
-                    {
-                        return;
+                    if let Some((id, exact)) = known(start, end) {
+                        list.push(Match { term: id, exact, place, start: start as u32, end: end as u32 });
                     }
-                    push_word(units, start, end, word);
-                    let stem = stem(word);
-                    // A whole of the text can be a word of the query: typescript, in TypeScript.
-                    let Some(&id) = self.wholes.get(stem.as_ref()).or_else(|| self.stems.get(stem.as_ref())) else {
-                        return;
-                    };
-                    list.push(Match { term: id, exact: true, place, start: start as u32, end: end as u32 });
                     return;
                 }
             };
@@ -246,6 +237,19 @@ impl Matcher {
             before = Some((place, end, id));
         });
         *length = place;
+    }
+
+    /// Which term a word or identifier of a text is, and whether it is the query's very word: `typescript` answers
+    /// `TypeScript`, and `contentlessdelete` `contentlessDelete`.
+    fn word(&self, word: &str) -> Option<(u16, bool)> {
+        if let Some(&id) = self.exact.get(word) {
+            return Some((id, true));
+        }
+        let stem = stem(word);
+        if let Some(&id) = self.wholes.get(stem.as_ref()) {
+            return Some((id, true));
+        }
+        self.stems.get(stem.as_ref()).map(|&id| (id, false))
     }
 
     /// The query quotes something.

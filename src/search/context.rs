@@ -1,0 +1,77 @@
+//! What the conversation around a message adds to it.
+//!
+//! A short turn means what the turns around it are about: "Seven years!" answers the question before it and names
+//! nothing that was asked for. So a message is worth, beside its own words, a share of its neighbours' and its session's,
+//! the larger the shorter it is. When no message has the whole query, the best questions bring their answers along, which
+//! no anchor would find.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Weights;
+use super::score::{Reader, Scored};
+use crate::error::Result;
+use crate::text::terms::Spreading;
+
+/// How many of a session's best messages speak for it.
+const SESSION: usize = 10;
+
+/// Ranks the messages, best first, having added answers to them when `bring` allows it.
+pub(super) fn rank(messages: &mut Vec<Scored>, reader: &mut Reader<'_>, weights: &Weights, bring: bool) -> Result<()> {
+    add_up(messages, weights);
+    if bring && weights.bring > 0 && !messages.iter().any(|message| message.has_all) {
+        let mut known: HashSet<(i64, i64), Spreading> = messages.iter().map(place).collect();
+        let questions = messages.iter().take(weights.bring).filter(|message| message.asks);
+        let answers: Vec<(i64, i64)> = questions.map(|message| (message.session, message.seq + 1)).collect();
+        for (session, seq) in answers {
+            if known.insert((session, seq)) {
+                messages.extend(reader.place(session, seq)?);
+            }
+        }
+        add_up(messages, weights);
+    }
+    Ok(())
+}
+
+fn place(message: &Scored) -> (i64, i64) {
+    (message.session, message.seq)
+}
+
+/// Gives each message its score, and sorts best first; the newer of equals comes first.
+fn add_up(messages: &mut [Scored], weights: &Weights) {
+    let places: HashMap<(i64, i64), usize, Spreading> =
+        messages.iter().enumerate().map(|(at, message)| (place(message), at)).collect();
+    let mut of_session: HashMap<i64, Vec<f32>, Spreading> = HashMap::default();
+    for message in messages.iter() {
+        of_session.entry(message.session).or_default().push(message.own);
+    }
+    let of_session: HashMap<i64, f32, Spreading> = of_session
+        .into_iter()
+        .map(|(session, mut scores)| {
+            scores.sort_by(|a, b| b.total_cmp(a));
+            (session, scores.iter().take(SESSION).sum())
+        })
+        .collect();
+    let near = |message: &Scored, step: i64| {
+        let near = messages.get(*places.get(&(message.session, message.seq + step))?)?;
+        let said = |(&near, &own): (&f32, &f32)| if own > 0.0 { near * weights.echo } else { near };
+        let sum: f32 = near.parts.iter().zip(&message.parts).map(said).sum();
+        Some(match step {
+            1 => weights.after * sum,
+            _ if near.asks => (1.0 + weights.answer) * sum,
+            _ => sum,
+        })
+    };
+    let scores: Vec<f32> = messages
+        .iter()
+        .map(|message| {
+            let around = near(message, -1).unwrap_or(0.0) + near(message, 1).unwrap_or(0.0);
+            let session = of_session.get(&message.session).copied().unwrap_or(0.0);
+            let lean = 1.0 / (1.0 + message.length as f32 / weights.context_length);
+            message.own + lean * (weights.neighbours * around + weights.session * session)
+        })
+        .collect();
+    for (message, score) in messages.iter_mut().zip(scores) {
+        message.score = score;
+    }
+    messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.ts.cmp(&a.ts)).then(b.id.cmp(&a.id)));
+}
