@@ -130,7 +130,17 @@ function projectOf(memory: Memory, named: string | undefined, ctx: ExtensionCont
 /** What the model has before its eyes: searching finds what it does not. */
 function presentContext(memory: Memory, ctx: ExtensionContext): Exclusion[] {
 	if (!memory.session) return [];
-	return [{ session: memory.session, entries: ctx.sessionManager.buildContextEntries().map((entry) => entry.id) }];
+	return [{ session: memory.session, entries: contextEntries(ctx).map((entry) => entry.id) }];
+}
+
+/** The entries that the model is shown. oh-my-pi does not tell: there it is what its branch has kept since a compaction. */
+function contextEntries({ sessionManager }: ExtensionContext) {
+	if ("buildContextEntries" in sessionManager) return sessionManager.buildContextEntries();
+	const branch = (sessionManager as ExtensionContext["sessionManager"]).getBranch();
+	const compaction = branch.findLast((entry) => entry.type === "compaction");
+	if (!compaction) return branch;
+	const kept = branch.findIndex((entry) => entry.id === compaction.firstKeptEntryId);
+	return branch.slice(kept < 0 ? branch.indexOf(compaction) : kept);
 }
 
 function within(count: number): number {

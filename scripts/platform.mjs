@@ -8,7 +8,7 @@ import { packPlatform } from "./pack.mjs";
 import { fail, root, run } from "./setup.mjs";
 import { fileOf, GLIBC, TARGETS } from "./targets.mjs";
 
-/** What npm may be asked to carry for each platform. */
+/** What an installation may have to fetch. */
 const MOST_BYTES = 3 * 1024 * 1024;
 const LIBRARY = { darwin: "libpi_memory_sessions.dylib", win32: "pi_memory_sessions.dll" };
 
@@ -38,7 +38,7 @@ const dist = join(root, "dist");
 const made = packPlatform(name, addon, dist);
 copyFileSync(addon, join(dist, fileOf(name)));
 console.log(`${made.tarball}: ${made.size} bytes, ${bytes} unpacked`);
-if (bytes > MOST_BYTES) fail(`the addon is larger than ${MOST_BYTES} bytes`);
+if (made.size > MOST_BYTES) fail(`the package is larger than ${MOST_BYTES} bytes`);
 
 /** Where cargo-zigbuild is, when it is not on the path already. */
 function zigbuild() {
