@@ -27,7 +27,15 @@ const BASIC = (
 	"#666666 #f14c4c #23d18b #f5f543 #3b8eea #d670d6 #29b8db #ffffff"
 ).split(" ");
 const SHOTS = [
-	{ name: "recall", cols: 130, rows: 30, words: "shard cache", background: "#18181e", foreground: "#d4d4d4" },
+	{
+		name: "recall",
+		cols: 130,
+		rows: 30,
+		words: "shard cache",
+		settings: { theme: "dark" },
+		background: "#18181e",
+		foreground: "#d4d4d4",
+	},
 	{
 		name: "recall-zh",
 		cols: 80,

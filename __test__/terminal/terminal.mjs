@@ -40,7 +40,8 @@ export const SIZES = [
 export class Terminal {
 	/** All that pi has written. */
 	raw = "";
-	#lastAt = 0;
+	/** When it last wrote. */
+	lastAt = 0;
 
 	/** Starts pi in a terminal of this size, and waits until it takes input. */
 	static async open(test, home, { cols = 80, rows = 24, args = [], env = {} } = {}) {
@@ -64,7 +65,7 @@ export class Terminal {
 		});
 		this.pty.onData((data) => {
 			this.raw += data;
-			this.#lastAt = performance.now();
+			this.lastAt = performance.now();
 			this.emulator.write(data);
 		});
 		// What pi asks the terminal, the terminal answers.
@@ -136,7 +137,7 @@ export class Terminal {
 		const deadline = asked + PATIENCE_MS;
 		while (performance.now() < deadline) {
 			await sleep(10);
-			const since = performance.now() - Math.max(this.#lastAt, asked);
+			const since = performance.now() - Math.max(this.lastAt, asked);
 			if (since > QUIET_MS) return;
 		}
 	}

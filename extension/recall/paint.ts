@@ -24,9 +24,10 @@ export function plainLine(text: string): string {
 	return plain(text).replaceAll(/\s+/g, " ").trim();
 }
 
-/** A term that was found. */
+/** A term that was found. A theme without colours yet, since the terminal has not told its own, reverses it. */
 export function found(theme: Theme, text: string): string {
-	return theme.style(text, { fg: "searchMatchText", bg: "searchMatchBg" });
+	const colourless = ["", "\u001b[49m"].includes(theme.getBgAnsi("searchMatchBg"));
+	return colourless ? theme.inverse(text) : theme.style(text, { fg: "searchMatchText", bg: "searchMatchBg" });
 }
 
 /** The passage around a snippet's first mark, on at most `rows` lines. */
