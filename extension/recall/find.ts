@@ -78,18 +78,28 @@ function searchMessages({ store }: Memory, found: Found, here?: string): void {
 	const { query } = found;
 	const narrowed = filters(query, here);
 	const result = store.search(query.words, { ...narrowed, limit: PAGE });
-	const plainWords = query.words.toLowerCase().split(" ");
-	const saysIt = (text: string) => plainWords.every((word) => text.toLowerCase().includes(word));
-	// A session whose first words or folder have the query is found by its messages, or by too much.
-	const called = query.session
-		? []
-		: store
-				.sessions({ query: query.words, project: narrowed.project, limit: PAGE })
-				.filter(({ name, opening, cwd }) => result.hits.length === 0 || (name && !saysIt(`${opening} ${cwd}`)))
-				.slice(0, result.hits.length === 0 ? PAGE : NAMED);
 	found.result = result;
-	found.items.push(...called.map((session) => ({ session })), ...itemsOf(result));
+	found.items.push(...itemsOf(result));
 	found.more = result.hits.length === PAGE;
+}
+
+/**
+ * Puts sessions that are called so before the hits; gives how many. Every session's name is looked at, which takes
+ * longer the more there are.
+ */
+export function addCalled({ store }: Memory, found: Found, here?: string): number {
+	const { query, result, items } = found;
+	if (!result || query.session) return 0;
+	const said = query.words.toLowerCase().split(" ");
+	const saysIt = (text: string) => said.every((word) => text.toLowerCase().includes(word));
+	const none = result.hits.length === 0;
+	// A session whose first words or folder have the query is found by its messages, or by too much.
+	const called = store
+		.sessions({ query: query.words, project: query.project ?? here, limit: PAGE })
+		.filter(({ name, opening, cwd }) => none || (name && !saysIt(`${opening} ${cwd}`)))
+		.slice(0, none ? PAGE : NAMED);
+	items.unshift(...called.map((session) => ({ session })));
+	return called.length;
 }
 
 function itemsOf(result: SearchResult): Item[] {

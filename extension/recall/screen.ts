@@ -23,7 +23,7 @@ import type { ForgetReport, Message, Waiting } from "../../index.js";
 import { ago, day, minute, tilde } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { number } from "../words.ts";
-import { type Found, find, findMore, type Item } from "./find.ts";
+import { addCalled, type Found, find, findMore, type Item } from "./find.ts";
 import { fit, passage, plain, plainLine } from "./paint.ts";
 import { complete, completions } from "./query.ts";
 import { Reading } from "./reading.ts";
@@ -40,6 +40,10 @@ const BESIDE = 100;
 const ROOMY = 22;
 /** Below this many sessions the screen looks for session files to import. */
 const FEW = 5;
+
+/** A look at every session's name that takes longer waits until typing has paused. */
+const AT_ONCE_MS = 6;
+const PAUSE_MS = 150;
 
 /** The screen's own keys, where pi has no keybinding for the act or none is bound. */
 const KEYS = {
@@ -85,6 +89,8 @@ export class RecallScreen implements Component, Focusable {
 	#menu: Menu | undefined;
 	#notice: string | undefined;
 	#waiting: Waiting | undefined;
+	#later: ReturnType<typeof setTimeout> | undefined;
+	#calledTook = 0;
 
 	/** `done` is called once, with what was chosen. */
 	constructor(at: Place, line: string, done: (choice: Choice | undefined) => void) {
@@ -332,11 +338,32 @@ export class RecallScreen implements Component, Focusable {
 	#refresh(): void {
 		const line = this.#input.getValue();
 		if (this.#found && line === this.#searched) return;
-		const again = line === this.#searched || this.#searched === undefined;
+		const again = this.#searched === undefined;
 		this.#searched = line;
-		this.#found = find(this.memory, line, this.#project);
-		this.#selected = again ? Math.min(this.#selected, Math.max(0, this.#found.items.length - 1)) : 0;
+		const found = find(this.memory, line, this.#project);
+		this.#found = found;
+		clearTimeout(this.#later);
+		if (this.#calledTook < AT_ONCE_MS) this.#addCalled(found);
+		else this.#later = setTimeout(() => this.#addCalled(found), PAUSE_MS);
+		this.#selected = again ? Math.min(this.#selected, Math.max(0, found.items.length - 1)) : 0;
 		this.#first = 0;
+	}
+
+	/** Sessions by their names: at once where there are few sessions, else when typing pauses. */
+	#addCalled(found: Found): void {
+		const start = performance.now();
+		try {
+			const added = addCalled(this.memory, found, this.#project);
+			if (this.#selected > 0) this.#selected += added;
+			if (added > 0) this.tui.requestRender();
+		} catch {
+			// The hits are shown without them.
+		}
+		this.#calledTook = performance.now() - start;
+	}
+
+	dispose(): void {
+		clearTimeout(this.#later);
 	}
 
 	/** An empty or nearly empty store: how many sessions wait to be imported. */
