@@ -227,7 +227,8 @@ fn build(path: &Path, messages: &[Message]) -> Result<Connection> {
     }
     schema::create(&connection)?;
     let start = Instant::now();
-    let (mut projects, mut sessions): (HashMap<&str, i64>, HashMap<&str, (i64, i64)>) = Default::default();
+    let mut projects: HashMap<&str, i64> = HashMap::new();
+    let mut sessions: HashMap<&str, (i64, i64)> = HashMap::new();
     let mut ts = 1_735_689_600_000i64;
     for (batch, part) in messages.chunks(200).enumerate() {
         let transaction = connection.transaction()?;

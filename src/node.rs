@@ -819,7 +819,8 @@ fn listen(env: &Env, signal: &Object, cancel: &Arc<AtomicBool>) -> napi::Result<
         cancel.store(true, Ordering::Relaxed);
         Ok(())
     })?;
-    let add: Function<FnArgs<(&str, Function<(), ()>)>, ()> = signal.get_named_property("addEventListener")?;
+    type AddListener<'a> = Function<'a, FnArgs<(&'a str, Function<'a, (), ()>)>, ()>;
+    let add: AddListener<'_> = signal.get_named_property("addEventListener")?;
     add.apply(*signal, FnArgs::from(("abort", abort)))
 }
 

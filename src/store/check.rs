@@ -47,7 +47,7 @@ impl Store {
 }
 
 /// What SQLite finds wrong with tables and their indexes; the full-text index is looked at by [`index_damage`].
-fn damage(connection: &Connection) -> Vec<String> {
+pub(super) fn damage(connection: &Connection) -> Vec<String> {
     let run = || -> Result<Vec<String>> {
         let mut problems = Vec::new();
         for table in ["project", "session", "msg", "file", "forgotten", "silence", "setting"] {

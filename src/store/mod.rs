@@ -69,6 +69,8 @@ pub struct Store {
     path: PathBuf,
     front: Mutex<Option<Held>>,
     back: Mutex<Option<Held>>,
+    /// The file the background's connection was opened on.
+    ground: Mutex<Option<Place>>,
     notice: Mutex<Option<String>>,
     turn: turn::Turn,
     upkeep: upkeep::Upkeep,
@@ -117,6 +119,7 @@ impl Store {
             path,
             front: Mutex::new(Some(front)),
             back: Mutex::new(None),
+            ground: Mutex::new(None),
             notice: Mutex::new(notice),
             turn: turn::Turn::default(),
             upkeep,
@@ -174,19 +177,28 @@ impl Store {
     /// Runs one short write transaction on the event loop's connection, ahead of background work.
     fn writing<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.front);
-        let held = self.held(&mut guard, CAPTURE_WAIT)?;
-        let _turn = self.turn.first();
-        let transaction = held.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let value = work(&transaction)?;
-        transaction.commit()?;
-        self.upkeep.note(&self.me);
-        Ok(value)
+        loop {
+            let held = self.held(&mut guard, CAPTURE_WAIT)?;
+            let place = held.place;
+            let _turn = self.turn.first();
+            let transaction = held.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // A repair may have set this file aside while we waited for the lock.
+            if place != Place::of(&self.path) {
+                continue;
+            }
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            self.upkeep.note(&self.me);
+            return Ok(value);
+        }
     }
 
     /// Runs work on the background's connection, opening it at first use.
     fn in_background<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.back);
-        let result = work(&mut self.held(&mut guard, WAIT)?.connection);
+        let held = self.held(&mut guard, WAIT)?;
+        *lock(&self.ground) = held.place;
+        let result = work(&mut held.connection);
         if self.is_closing() {
             guard.take();
         }
@@ -219,6 +231,9 @@ impl Store {
     ) -> Result<T> {
         let slot = self.turn.after();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if *lock(&self.ground) != Place::of(&self.path) {
+            return Err(Error::new(Kind::Busy, "the memory store was replaced meanwhile; try again"));
+        }
         let value = work(&transaction, &slot)?;
         transaction.commit()?;
         self.upkeep.note(&self.me);
@@ -234,7 +249,7 @@ struct Held {
 
 impl Held {
     fn open(path: &Path, wait: Duration, upkeep: &upkeep::Upkeep) -> Result<Held> {
-        let _door = salvage::Door::enter(path);
+        let _door = salvage::Door::enter(path, wait)?;
         let mut connection = open::open(path, wait)?;
         upkeep.watch(&mut connection)?;
         Ok(Held { connection, place: Place::of(path) })

@@ -78,7 +78,7 @@ fn do_without_log(path: &Path) -> Result<()> {
     connection.query_row("pragma locking_mode = exclusive", [], |_| Ok(()))?;
     connection.query_row("pragma journal_mode = truncate", [], |_| Ok(()))?;
     // Made now, so that the next to open it finds a store and not an empty file to choose for.
-    if version(&connection)? == 0 {
+    if version(&connection)? == 0 && is_empty(&connection)? {
         create(&connection)?;
     }
     Ok(())
@@ -171,6 +171,10 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("select not exists (select 1 from sqlite_schema)", [], |row| row.get(0))
+}
+
 fn create(connection: &Connection) -> Result<()> {
     schema::create(connection)?;
     rebuild::complete(connection)
@@ -203,7 +207,7 @@ fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been first while we waited for the lock.
     match version(&transaction)? {
-        0 => create(&transaction)?,
+        0 if is_empty(&transaction)? => create(&transaction)?,
         1 if upgrade::is_old_edition(&transaction)? => upgrade::upgrade(&transaction)?,
         schema::VERSION => {}
         other => {

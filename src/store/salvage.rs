@@ -3,11 +3,12 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
-use super::{rebuild, schema, session, time};
+use super::{check, rebuild, schema, session, time};
 use crate::error::{Error, Kind, Result};
 
 /// Tables in the order their rows refer to each other. What was read of files is not copied: reading them again, which
@@ -15,17 +16,31 @@ use crate::error::{Error, Kind, Result};
 const TABLES: [(&str, usize); 6] =
     [("project", 3), ("session", 11), ("msg", 11), ("forgotten", 1), ("silence", 3), ("setting", 2)];
 
+/// A new store on its way, and one that is whole and only has to take its place.
+const NEW: &str = ".new";
+const REPAIRED: &str = ".repaired";
+
 /// Held by whoever opens the store (shared) or puts another file in its place (alone).
 pub(super) struct Door(#[expect(dead_code, reason = "holds the lock")] Option<File>);
 
 impl Door {
-    /// Waits while another process repairs. Without a repair ever, there is no lock to wait for.
-    pub(super) fn enter(path: &Path) -> Door {
-        let file = File::open(beside(path, "-repair")).ok();
-        if let Some(file) = &file {
-            let _ = file.lock_shared();
+    /// Waits while another process repairs, but not for long: a large store takes its time, and pi goes on without.
+    /// Without a repair ever, there is no lock to wait for.
+    pub(super) fn enter(path: &Path, wait: Duration) -> Result<Door> {
+        let Ok(file) = File::open(beside(path, "-repair")) else { return Ok(Door(None)) };
+        if beside(path, REPAIRED).exists() {
+            // Whoever repaired was killed a moment before the end.
+            file.lock()?;
+            finish(path)?;
         }
-        Door(file)
+        let since = Instant::now();
+        while let Err(fs::TryLockError::WouldBlock) = file.try_lock_shared() {
+            if since.elapsed() >= wait {
+                return Err(Error::new(Kind::Busy, "the memory store is being repaired; it is tried again"));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(Door(Some(file)))
     }
 }
 
@@ -33,15 +48,24 @@ impl Door {
 pub(super) fn salvage(path: &Path) -> Result<String> {
     let lock = File::create(beside(path, "-repair"))?;
     lock.lock()?;
+    finish(path)?;
     if is_sound(path) {
         return Ok("another process has repaired the memory store already".to_owned());
     }
-    let fresh = beside(path, &format!(".new-{}", std::process::id()));
-    let _ = fs::remove_file(&fresh);
+    let fresh = beside(path, NEW);
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(beside(&fresh, suffix));
+    }
     super::open::create_private(&fresh)?;
-    let saved = copy(path, &fresh)?;
-    let kept = put_aside(path)?;
-    fs::rename(&fresh, path)?;
+    // Nothing can be read of a file that is no database; the new store is empty then.
+    let damaged = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).ok();
+    if let Some(damaged) = &damaged {
+        // Who writes meanwhile waits, and finds then that its file is not the store any more.
+        let _ = damaged.execute_batch("begin immediate");
+    }
+    let saved = copy(damaged.as_ref(), &fresh)?;
+    fs::rename(&fresh, beside(path, REPAIRED))?;
+    let kept = put_in_place(path)?;
     Ok(format!(
         "the memory store was damaged: {saved} messages were saved into a new one and the damaged file is kept as {}; \
          run /recall import to bring back what pi's own files still have",
@@ -49,25 +73,25 @@ pub(super) fn salvage(path: &Path) -> Result<String> {
     ))
 }
 
-/// True when the store opens and its tables can be read through.
+/// True when the store opens and its tables can be read through, or when it is none of ours to repair.
 fn is_sound(path: &Path) -> bool {
     let check = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let answer: String = connection.query_row("pragma quick_check(1)", [], |row| row.get(0))?;
-        Ok(answer == "ok")
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        Ok(answer == "ok" && (version != schema::VERSION || check::damage(&connection).is_empty()))
     };
     check().unwrap_or(false)
 }
 
-fn copy(from: &Path, to: &Path) -> Result<i64> {
-    let mut fresh = Connection::open(to)?;
-    fresh.pragma_update(None, "journal_mode", "off")?;
-    let fresh = fresh.transaction()?;
+fn copy(damaged: Option<&Connection>, to: &Path) -> Result<i64> {
+    let mut connection = Connection::open(to)?;
+    connection.pragma_update(None, "journal_mode", "off")?;
+    let fresh = connection.transaction()?;
     schema::create(&fresh)?;
-    // Nothing can be read of a file that is no database; the new store is empty then.
-    if let Ok(damaged) = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+    if let Some(damaged) = damaged {
         for (table, columns) in TABLES {
-            copy_table(&damaged, &fresh, table, columns);
+            copy_table(damaged, &fresh, table, columns);
         }
     }
     // Rows whose session or text could not be read, and sessions whose rows could not.
@@ -89,6 +113,7 @@ fn copy(from: &Path, to: &Path) -> Result<i64> {
     rebuild::begin(&fresh)?;
     let saved = fresh.query_row("select count(*) from msg", [], |row| row.get(0))?;
     fresh.commit()?;
+    connection.query_row("pragma journal_mode = wal", [], |_| Ok(()))?;
     Ok(saved)
 }
 
@@ -133,18 +158,27 @@ fn copy_table(damaged: &Connection, fresh: &Connection, table: &str, columns: us
     }
 }
 
-/// Moves the damaged file and its log aside; other processes that still have them open write there until they notice.
-fn put_aside(path: &Path) -> Result<PathBuf> {
+/// Ends a repair that was killed when its new store was whole.
+fn finish(path: &Path) -> Result<()> {
+    if beside(path, REPAIRED).exists() {
+        put_in_place(path)?;
+    }
+    Ok(())
+}
+
+/// Moves the damaged file aside, its log first (the new store must not read it), and the new store in its place. Other
+/// processes that still have the damaged file open notice before they write.
+fn put_in_place(path: &Path) -> Result<PathBuf> {
     let kept = beside(path, &format!(".corrupt-{}", time::now()));
-    for suffix in ["-wal", "-shm"] {
+    for suffix in ["-journal", "-wal", "-shm", ""] {
         let from = beside(path, suffix);
         if from.exists() {
-            fs::rename(&from, beside(&kept, suffix))?;
+            fs::rename(&from, beside(&kept, suffix)).map_err(|error| {
+                Error::new(Kind::Io, format!("{}: the damaged store cannot be moved aside ({error})", from.display()))
+            })?;
         }
     }
-    fs::rename(path, &kept).map_err(|error| {
-        Error::new(Kind::Io, format!("{}: the damaged store cannot be moved aside ({error})", path.display()))
-    })?;
+    fs::rename(beside(path, REPAIRED), path)?;
     Ok(kept)
 }
 

@@ -141,6 +141,8 @@ fn run(store: &Weak<Store>) {
         let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.keep_up(occasion, &mut copier)));
         match worked {
             Ok(Ok(true)) => {}
+            // A capture that found the store locked is not left waiting for the next one.
+            Ok(Err(_)) if !lock(&store.late).is_empty() => std::thread::sleep(PATIENCE),
             // Done, or a failure that the next write's own error will tell: rest until something is written again.
             _ => store.upkeep.done(since),
         }

@@ -66,12 +66,14 @@ impl Store {
 
     /// Stores the captures that found the store locked.
     pub(super) fn capture_late(&self) -> Result<()> {
-        for (session, entry) in std::mem::take(&mut *super::lock(&self.late)) {
+        loop {
+            let Some((session, entry)) = super::lock(&self.late).first().cloned() else { return Ok(()) };
             self.in_background(|connection| {
                 self.slot(connection, |connection, _| self.take_in(connection, &session, &entry))
             })?;
+            // Only now: what could not be stored stays for the next time.
+            super::lock(&self.late).remove(0);
         }
-        Ok(())
     }
 
     /// What an entry says, within the caller's transaction.

@@ -29,8 +29,6 @@ pub(crate) struct Term {
     /// As the index holds it.
     pub(crate) text: String,
     pub(crate) kind: Kind,
-    /// The atoms of the query it first stands for.
-    pub(crate) atoms: std::ops::Range<usize>,
     /// How often the query says it.
     pub(crate) times: u32,
 }
@@ -127,7 +125,7 @@ impl Matcher {
                 (true, true) => Kind::Char,
                 (true, false) => Kind::Single,
             };
-            let id = matcher.add(&atom.term, kind, at..at + 1);
+            let id = matcher.add(&atom.term, kind);
             ids.push(id);
             if atom.unspaced {
                 if let Some(c) = atom.text.chars().next() {
@@ -149,13 +147,13 @@ impl Matcher {
             } else {
                 (format!("{} {}", first.term, second.term), Kind::Next)
             };
-            let id = matcher.add(&text, kind, at - 1..at + 1);
+            let id = matcher.add(&text, kind);
             matcher.pairs.insert((a, b), id);
         }
-        for (whole, atoms) in &query.wholes {
+        for (whole, _) in &query.wholes {
             // A whole that is also one of the query's words needs no term of its own.
             if !matcher.stems.contains_key(whole) {
-                let id = matcher.add(whole, Kind::Whole, atoms.clone());
+                let id = matcher.add(whole, Kind::Whole);
                 matcher.wholes.insert(whole.clone(), id);
                 set(&mut matcher.some_words, word_bit(Folded::new(whole).units()));
             }
@@ -163,7 +161,7 @@ impl Matcher {
         matcher
     }
 
-    fn add(&mut self, text: &str, kind: Kind, atoms: std::ops::Range<usize>) -> u16 {
+    fn add(&mut self, text: &str, kind: Kind) -> u16 {
         // A character that stands alone somewhere is a term wherever it stands.
         let of = |kind: Kind| if kind == Kind::Char { Kind::Single } else { kind };
         let found = self.terms.iter_mut().enumerate().find(|(_, term)| of(term.kind) == of(kind) && term.text == text);
@@ -174,7 +172,7 @@ impl Matcher {
             }
             return at as u16;
         }
-        self.terms.push(Term { text: text.to_owned(), kind, atoms, times: 1 });
+        self.terms.push(Term { text: text.to_owned(), kind, times: 1 });
         (self.terms.len() - 1) as u16
     }
 
