@@ -12,6 +12,8 @@ const PARTS = {
 	// These import TypeScript as it is and drive pi: both want pi's Node.
 	extension: () => suite(nodeForPi(), "extension"),
 	host: () => suite(nodeForPi(), "host"),
+	// What the store survives: kills, refusals, damage, many processes.
+	faults: () => suite(nodeForPi(), "faults"),
 	// The screen of /recall, in a pseudo-terminal.
 	terminal: () => suite(nodeForPi(), "terminal"),
 	pack: () => suite(nodeForPi(), "pack"),

@@ -26,23 +26,34 @@ impl Store {
         if !damage.is_empty() {
             health.problems.extend(damage);
             if repair {
-                self.let_go();
-                health.repaired.push(salvage::salvage(self.path())?);
-                self.in_background(|_| Ok(()))?;
-                self.upkeep.note(&self.me);
+                self.save_messages(&mut health)?;
             }
         } else if let Some(problem) = self.in_background(|connection| Ok(index_damage(connection)))? {
             health.problems.push(problem);
-            if repair {
-                self.in_background(|connection| self.slot(connection, |connection, _| rebuild::begin(connection)))?;
-                self.upkeep.note(&self.me);
-                health
-                    .repaired
-                    .push("the index is being built anew from the messages; searches are partial until then".into());
+            let anew = |connection: &mut Connection| self.slot(connection, |connection, _| rebuild::begin(connection));
+            match repair.then(|| self.in_background(anew)) {
+                None => {}
+                // An index so damaged that it cannot even be dropped.
+                Some(Err(error)) if error.kind() == Kind::Corrupt => self.save_messages(&mut health)?,
+                Some(Err(error)) => return Err(error),
+                Some(Ok(())) => {
+                    self.upkeep.note(&self.me);
+                    let said = "the index is being built anew from the messages; searches are partial until then";
+                    health.repaired.push(said.into());
+                }
             }
         }
         health.ok = health.problems.is_empty() || repair;
         Ok(health)
+    }
+
+    /// Copies what can be read into a new store and goes on with that.
+    fn save_messages(&self, health: &mut Health) -> Result<()> {
+        self.let_go();
+        health.repaired.push(salvage::salvage(self.path())?);
+        self.in_background(|_| Ok(()))?;
+        self.upkeep.note(&self.me);
+        Ok(())
     }
 }
 
@@ -68,10 +79,12 @@ pub(super) fn damage(connection: &Connection) -> Vec<String> {
 /// What is wrong with the index, or nothing.
 fn index_damage(connection: &Connection) -> Option<String> {
     let run = || -> Result<Option<String>> {
+        connection.execute("insert into term (term, rank) values ('integrity-check', 0)", [])?;
+        // Both of one moment: others go on writing.
+        let _snapshot = connection.unchecked_transaction()?;
         if rebuild::unindexed(connection)? > 0 {
             return Ok(None);
         }
-        connection.execute("insert into term (term, rank) values ('integrity-check', 0)", [])?;
         let messages: i64 =
             connection.query_row("select count(*) from msg where origin is null", [], |row| row.get(0))?;
         let indexed = index::averages(connection)?.messages;

@@ -79,6 +79,9 @@ fn is_sound(path: &Path) -> bool {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let answer: String = connection.query_row("pragma quick_check(1)", [], |row| row.get(0))?;
         let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version == schema::VERSION {
+            connection.query_row("select count(*) from term where term match 'a'", [], |_| Ok(()))?;
+        }
         Ok(answer == "ok" && (version != schema::VERSION || check::damage(&connection).is_empty()))
     };
     check().unwrap_or(false)

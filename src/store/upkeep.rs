@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
 use rusqlite::hooks::Wal;
+use rusqlite::{Connection, ErrorCode};
 
 use super::{Held, Store, index, lock};
 use crate::error::Result;
@@ -26,6 +26,9 @@ const SEGMENTS: u32 = 96;
 /// Pages of the log that wait to be copied into the database at most, and with which the log is begun anew.
 const COPY: u32 = 256;
 const BEGIN_ANEW: u32 = 4096;
+
+/// A checkpoint that would have to wait for somebody is for the next time: captures wait behind it.
+const NO_WAIT: Duration = Duration::ZERO;
 
 #[derive(Default)]
 pub(super) struct Upkeep {
@@ -167,7 +170,7 @@ impl Store {
         // The log was begun anew since when it is shorter than what was copied of it.
         let uncopied = if log < copied { log } else { log - copied };
         if log >= BEGIN_ANEW || (uncopied >= COPY && occasion == Occasion::Pause && !more) {
-            let copier = self.held(copier, super::WAIT)?;
+            let copier = self.held(copier, NO_WAIT)?;
             self.copy_log(&copier.connection, log)?;
         }
         Ok(more)
@@ -194,25 +197,38 @@ impl Store {
         if pages >= BEGIN_ANEW {
             // Little is left to copy now: those who write wait for that little only.
             let _slot = self.turn.after();
-            checkpoint(connection, "truncate")?;
-            self.upkeep.log.store(0, Ordering::Relaxed);
+            if checkpoint(connection, "truncate")? {
+                self.upkeep.log.store(0, Ordering::Relaxed);
+            }
         }
         Ok(())
     }
 
-    /// Leaves nothing to do: every merge done, the log empty. What was forgotten is gone from both then.
+    /// Leaves nothing to do: every merge done, the log empty. What was forgotten is gone from both then. A reader that
+    /// holds on to the log is waited for, but never with the writers' turn in hand.
     pub(crate) fn tidy(&self) -> Result<()> {
         while !self.is_closing() && self.in_background(|connection| self.merge(connection))? {}
-        self.in_background(|connection| {
-            checkpoint(connection, "passive")?;
-            let _slot = self.turn.after();
-            checkpoint(connection, "truncate")
-        })
+        let mut copier = None;
+        let since = Instant::now();
+        loop {
+            let copier = self.held(&mut copier, NO_WAIT)?;
+            checkpoint(&copier.connection, "passive")?;
+            let slot = self.turn.after();
+            let done = checkpoint(&copier.connection, "truncate")?;
+            drop(slot);
+            if done || since.elapsed() >= super::WAIT {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 }
 
-/// A reader or another process in the way leaves some of it for the next time.
-fn checkpoint(connection: &Connection, kind: &str) -> Result<()> {
-    connection.query_row(&format!("pragma wal_checkpoint({kind})"), [], |_| Ok(()))?;
-    Ok(())
+/// Copies the log; false when a reader or another process in the way leaves some of it for the next time.
+fn checkpoint(connection: &Connection, kind: &str) -> Result<bool> {
+    match connection.query_row(&format!("pragma wal_checkpoint({kind})"), [], |row| row.get::<_, i64>(0)) {
+        Ok(busy) => Ok(busy == 0),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
