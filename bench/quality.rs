@@ -95,6 +95,7 @@ fn set_weight(weights: &mut Weights, name: &str, value: f32) -> Result<()> {
     match name {
         "budget" => weights.budget = value as usize,
         "candidates" => weights.candidates = value as usize,
+        "prune" => weights.prune = value,
         "k1" => weights.k1 = value,
         "b" => weights.b = value,
         "char" => weights.char = value,
@@ -135,6 +136,7 @@ fn ablations(all: &Weights) -> Vec<(&'static str, Weights)> {
         ),
         ("the session's share", Weights { session: 0.0, ..*all }),
         ("roles", Weights { tool_error: 0.0, own_words: 0.0, ..*all }),
+        ("no candidate passed over for few anchors", Weights { prune: 0.0, ..*all }),
         ("half the budget of postings", Weights { budget: all.budget / 2, ..*all }),
         ("four times the budget", Weights { budget: all.budget * 4, ..*all }),
         ("half the candidates", Weights { candidates: all.candidates / 2, ..*all }),

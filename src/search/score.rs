@@ -15,6 +15,8 @@ pub struct Weights {
     pub budget: usize,
     /// Candidates whose text is scored.
     pub candidates: usize,
+    /// Candidates below this share of the best one's anchors are not read.
+    pub prune: f32,
     /// BM25's saturation of repetitions.
     pub k1: f32,
     /// BM25's share of the text's length.
@@ -54,6 +56,7 @@ impl Default for Weights {
         Weights {
             budget: 3000,
             candidates: 200,
+            prune: 0.3,
             k1: 1.2,
             b: 0.6,
             char: 0.15,
@@ -73,6 +76,9 @@ impl Default for Weights {
         }
     }
 }
+
+/// Candidates that are read however little they hold.
+const ALWAYS: usize = 50;
 
 /// Text that one search reads, in bytes: some thirty of the longest messages.
 const READ: usize = 2 << 20;
@@ -112,8 +118,9 @@ pub(super) struct Candidates {
 /// Reads and scores at most `most` of the candidates that meet the filters and hold what is quoted.
 pub(super) fn candidates(reader: &mut Reader<'_>, anchors: &Anchors, most: usize) -> Result<Candidates> {
     let mut out = Candidates::default();
-    for (number, &(id, _)) in anchors.candidates.iter().enumerate() {
-        if out.messages.len() >= most || reader.read > READ {
+    let least = reader.job.weights.prune * anchors.candidates.first().map_or(0.0, |&(_, weight)| weight);
+    for (number, &(id, weight)) in anchors.candidates.iter().enumerate() {
+        if out.messages.len() >= most || reader.read > READ || weight < least && number >= ALWAYS {
             out.unread = anchors.candidates.len() - number;
             break;
         }

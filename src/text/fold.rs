@@ -60,10 +60,21 @@ impl Folded {
 
     /// Folds `text` into this.
     pub(crate) fn set(&mut self, text: &str) {
+        self.fold::<true>(text);
+    }
+
+    /// Folds `text` into this, without remembering where it came from.
+    pub(crate) fn set_unplaced(&mut self, text: &str) {
+        self.fold::<false>(text);
+    }
+
+    fn fold<const PLACED: bool>(&mut self, text: &str) {
         self.units.clear();
         self.at.clear();
         self.units.reserve(text.len());
-        self.at.reserve(text.len());
+        if PLACED {
+            self.at.reserve(text.len());
+        }
         self.source_len = text.len();
         let ascii = page(0);
         let mut rest = text;
@@ -72,7 +83,9 @@ impl Folded {
             let length = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
             let (plain, after) = rest.split_at(length);
             self.units.extend(plain.bytes().map(|byte| ascii[usize::from(byte)]));
-            self.at.extend(at as u32..(at + length) as u32);
+            if PLACED {
+                self.at.extend(at as u32..(at + length) as u32);
+            }
             let mut chars = after.char_indices();
             rest = loop {
                 let here = chars.as_str();
@@ -83,7 +96,9 @@ impl Folded {
                 let entry = entry(c);
                 if entry & SPECIAL == 0 {
                     self.units.push(entry);
-                    self.at.push((at + length + offset) as u32);
+                    if PLACED {
+                        self.at.push((at + length + offset) as u32);
+                    }
                 } else {
                     self.special(c, entry, (at + length + offset) as u32);
                 }

@@ -178,8 +178,18 @@ impl Matcher {
 
     /// Finds the terms in a text; what was in `matches` is gone.
     pub(crate) fn find(&self, text: &str, matches: &mut Matches) {
+        matches.folded.set_unplaced(text);
+        self.find_folded(matches);
+    }
+
+    /// Finds the terms in a text whose places will be asked for.
+    pub(crate) fn find_placed(&self, text: &str, matches: &mut Matches) {
+        matches.folded.set(text);
+        self.find_folded(matches);
+    }
+
+    fn find_folded(&self, matches: &mut Matches) {
         let Matches { folded, list, length, word, met, .. } = matches;
-        folded.set(text);
         list.clear();
         let units = folded.units();
         let mut place = 0;

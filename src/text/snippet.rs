@@ -18,7 +18,7 @@ pub(crate) struct Snippet {
 
 /// The passage of `text` where the query's terms lie closest together. `idf` weighs the matcher's terms.
 pub(crate) fn snippet(text: &str, matcher: &Matcher, idf: &[f32], matches: &mut Matches) -> Snippet {
-    matcher.find(text, matches);
+    matcher.find_placed(text, matches);
     let marks = marked(matcher, matches);
     let (from, to) = passage(text, matcher, idf, matches);
     let (from, to) = widen(text, from, to);
@@ -29,7 +29,7 @@ pub(crate) fn snippet(text: &str, matcher: &Matcher, idf: &[f32], matches: &mut 
 pub fn highlight(text: &str, query: &str) -> Vec<(usize, usize)> {
     let matcher = Matcher::new(&Query::parse(query));
     let mut matches = Matches::default();
-    matcher.find(text, &mut matches);
+    matcher.find_placed(text, &mut matches);
     let mut at = Utf16::new(text);
     marked(&matcher, &matches).into_iter().map(|(start, end)| (at.position(start), at.position(end))).collect()
 }

@@ -207,7 +207,7 @@ struct Indexer {
 impl Indexer {
     fn terms(&mut self, text: &str) -> String {
         let Indexer { folded, chars, words, stemmed, word, stems } = self;
-        folded.set(text);
+        folded.set_unplaced(text);
         chars.clear();
         words.clear();
         stemmed.clear();
