@@ -145,6 +145,29 @@ mod tests {
     }
 
     #[test]
+    fn a_repaired_store_has_a_write_ahead_log_again() {
+        let place = Place::new();
+        let path = place.path("broken.db");
+        std::fs::write(&path, "no database".repeat(1000)).unwrap();
+        let store = crate::store::testing::open(&path);
+        store.close();
+        let mode: String =
+            rusqlite::Connection::open(&path).unwrap().query_row("pragma journal_mode", [], |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+
+    #[test]
+    fn a_repair_killed_before_its_last_step_is_finished_by_the_next_to_open() {
+        let place = filled();
+        let path = place.store.path().to_owned();
+        place.store.close();
+        // As it is left: the new store is whole, the damaged one already moved aside.
+        std::fs::rename(&path, path.with_file_name("sessions.db.repaired")).unwrap();
+        std::fs::File::create(path.with_file_name("sessions.db-repair")).unwrap();
+        assert_eq!(crate::store::testing::open(&path).stats().unwrap().messages, 299);
+    }
+
+    #[test]
     fn a_file_that_is_no_database_is_set_aside() {
         let place = Place::new();
         let path = place.path("broken.db");

@@ -249,6 +249,16 @@ mod tests {
     }
 
     #[test]
+    fn another_programs_database_is_left_as_it_is() {
+        let place = Place::new();
+        let path = place.path("theirs.db");
+        rusqlite::Connection::open(&path).unwrap().execute_batch("create table theirs (a)").unwrap();
+        let error = Store::open(Options { path: Some(path.clone()), ..Options::default() }).err().unwrap();
+        assert!(error.to_string().contains("PI_MEMORY_DB"));
+        assert!(path.is_file());
+    }
+
+    #[test]
     fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
         let place = Place::new();
         let file = place.path("file");
