@@ -42,20 +42,43 @@ pub(super) fn ranks(messages: &[Scored]) -> HashMap<i64, Rank> {
 }
 
 /// The messages to leave out, ready to be asked about each.
-pub(super) struct LeftOut<'a>(Vec<(&'a Exclude, HashSet<&'a str>)>);
+pub(super) struct LeftOut<'a> {
+    exclude: Vec<(&'a Exclude, HashSet<&'a str>)>,
+    /// Rows elsewhere that hold the text of a copy that is left out.
+    origins: HashSet<i64>,
+}
 
 impl<'a> LeftOut<'a> {
-    pub(super) fn new(exclude: &'a [Exclude]) -> Self {
+    pub(super) fn new(connection: &Connection, exclude: &'a [Exclude]) -> Result<Self> {
         let entries = |one: &'a Exclude| match one {
             Exclude::Entries { entries, .. } => entries.iter().map(String::as_str).collect(),
             _ => HashSet::new(),
         };
-        LeftOut(exclude.iter().map(|one| (one, entries(one))).collect())
+        let exclude = exclude.iter().map(|one| (one, entries(one))).collect();
+        let mut left_out = LeftOut { exclude, origins: HashSet::new() };
+        let mut select =
+            connection.prepare_cached("select seq, entry, origin from msg where session = ? and origin is not null")?;
+        for &(one, _) in &left_out.exclude {
+            // The index knows all sessions that hold a message: whole ones need no looking for copies.
+            let (Exclude::From { session, .. } | Exclude::Entries { session, .. }) = *one else { continue };
+            let mut rows = select.query([session])?;
+            while let Some(row) = rows.next()? {
+                let entry = row.get_ref(1)?.as_str_or_null().unwrap_or_default();
+                if left_out.holds(session, row.get(0)?, entry) {
+                    left_out.origins.insert(row.get(2)?);
+                }
+            }
+        }
+        Ok(left_out)
     }
 
-    /// Whether a row is one the search is to leave out.
-    pub(super) fn has(&self, session: i64, seq: i64, entry: Option<&str>) -> bool {
-        self.0.iter().any(|(exclude, entries)| match exclude {
+    /// Whether the row that holds a message's text, or a copy of it, is one the search is to leave out.
+    pub(super) fn has(&self, id: i64, session: i64, seq: i64, entry: Option<&str>) -> bool {
+        self.origins.contains(&id) || self.holds(session, seq, entry)
+    }
+
+    fn holds(&self, session: i64, seq: i64, entry: Option<&str>) -> bool {
+        self.exclude.iter().any(|(exclude, entries)| match exclude {
             Exclude::Session(left) => *left == session,
             Exclude::From { session: left, seq: from } => *left == session && seq >= *from,
             Exclude::Entries { session: left, .. } => {
@@ -66,9 +89,9 @@ impl<'a> LeftOut<'a> {
 }
 
 /// Where a message is shown: in the session that started earliest among those that hold it and meet the filters; and
-/// the other sessions that hold it. Nothing when a copy of it is to be left out.
+/// the other sessions that hold it. Nothing when none of them meets all filters.
 pub(super) fn place(job: &Job<'_>, message: &Scored) -> Result<Option<(Place, Vec<i64>)>> {
-    let Job { connection, options, left_out, .. } = *job;
+    let Job { connection, options, .. } = *job;
     let mut select = connection.prepare_cached(
         "select msg.id, session, seq, entry, project from msg join session on session.id = msg.session
          where msg.id in (select ?1 union all select id from msg where origin = ?1)
@@ -80,9 +103,6 @@ pub(super) fn place(job: &Job<'_>, message: &Scored) -> Result<Option<(Place, Ve
     while let Some(row) = rows.next()? {
         let place = Place { id: row.get(0)?, session: row.get(1)?, seq: row.get(2)?, entry: row.get(3)? };
         let project: i64 = row.get(4)?;
-        if left_out.has(place.session, place.seq, place.entry.as_deref()) {
-            return Ok(None);
-        }
         let fits = options.sessions.as_ref().is_none_or(|sessions| sessions.contains(&place.session))
             && options.projects.as_ref().is_none_or(|projects| projects.contains(&project));
         if shown.is_none() && fits {

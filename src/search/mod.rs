@@ -166,7 +166,7 @@ pub fn search_with(
         ..Found::default()
     };
     let matcher = Matcher::new(&query);
-    let left_out = group::LeftOut::new(&options.exclude);
+    let left_out = group::LeftOut::new(connection, &options.exclude)?;
     let Some(mut anchors) = anchors::fetch(connection, cache, &query, &matcher, options, weights)? else {
         return Ok(found);
     };
@@ -223,4 +223,271 @@ pub fn search_with(
     sessions.sort_by(|a, b| b.1.score.total_cmp(&a.1.score));
     found.sessions = sessions.into_iter().map(|(session, rank)| (session, rank.messages)).collect();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{index, schema};
+
+    const HOUR: i64 = 3_600_000;
+
+    /// A store of messages, one an hour, each text in the session it names: "session: text".
+    struct Corpus(Connection);
+
+    impl Corpus {
+        fn new(messages: &[(i64, &str)]) -> Corpus {
+            let connection = Connection::open_in_memory().unwrap();
+            schema::create(&connection).unwrap();
+            let corpus = Corpus(connection);
+            for (at, &(session, text)) in messages.iter().enumerate() {
+                corpus.add(at as i64 + 1, session, Role::User, text);
+            }
+            corpus
+        }
+
+        /// Adds a message; a session's project has its number.
+        fn add(&self, id: i64, session: i64, role: Role, text: &str) {
+            let doc = index::Doc { text, terms: None, role, ts: id * HOUR, sessions: &[session], projects: &[session] };
+            self.row(id, session, role, Some(text), None);
+            index::add(&self.0, id, &doc).unwrap();
+        }
+
+        fn row(&self, id: i64, session: i64, role: Role, text: Option<&str>, origin: Option<i64>) {
+            let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| self.0.execute(sql, values).unwrap();
+            run("insert or ignore into project values (?, ?, ?)", &[&session, &format!("/p/{session}"), &"p"]);
+            run(
+                "insert into session (id, key, project, started_at, messages) values (?1, 's' || ?1, ?1, ?2, 1)
+                 on conflict do update set messages = messages + 1",
+                &[&session, &(session * HOUR)],
+            );
+            let seq: i64 = self
+                .0
+                .query_row("select count(*) + 1 from msg where session = ?", [session], |row| row.get(0))
+                .unwrap();
+            run(
+                "insert into msg (id, session, seq, ts, role, flags, entry, origin, hash, text)
+                 values (?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
+                &[&id, &session, &seq, &(id * HOUR), &role.code(), &format!("e{id}"), &origin, &id, &text],
+            );
+        }
+
+        /// The message `origin` again, in a fork.
+        fn copy(&self, id: i64, session: i64, origin: i64, text: &str, sessions: &[i64]) {
+            self.row(id, session, Role::User, None, Some(origin));
+            let before = index::Doc {
+                text,
+                terms: None,
+                role: Role::User,
+                ts: origin * HOUR,
+                sessions: &sessions[..sessions.len() - 1],
+                projects: &sessions[..sessions.len() - 1],
+            };
+            index::remove(&self.0, origin, &before).unwrap();
+            index::add(&self.0, origin, &index::Doc { sessions, projects: sessions, ..before }).unwrap();
+        }
+
+        fn find(&self, query: &str) -> Found {
+            self.find_with(query, &Options::default())
+        }
+
+        fn find_with(&self, query: &str, options: &Options) -> Found {
+            search(&self.0, &mut Frequencies::default(), query, options).unwrap()
+        }
+
+        fn ids(&self, query: &str) -> Vec<i64> {
+            self.find(query).hits.iter().map(|hit| hit.id).collect()
+        }
+    }
+
+    fn small() -> Corpus {
+        Corpus::new(&[
+            (1, "我们用读写锁保护缓存，写入时先加锁再更新索引。"),
+            (2, "缓存索引的优化方案：按项目分片，热点放在内存里。"),
+            (3, "Vue 的响应式是用 Proxy 实现的，依赖在 getter 里收集。"),
+            (4, "我的簽證下週到期，要去領事館續簽。"),
+            (5, "这个 API 返回 404，检查一下路由。"),
+            (6, "修改youer服务端的登录接口，让它返回令牌。"),
+            (7, "让 codex 执行任务，完成后汇报结果。"),
+            (8, "これですべての設定が終わりました。再起動してください。"),
+            (9, "한국어 검색이 잘 되는지 확인해 주세요."),
+            (10, "FTS5 with contentless_delete=1 does not forget a row's terms."),
+            (11, "rm -rf is dangerous; do not use find / in scripts."),
+            (12, "测试覆盖率到 100% 了，可以发布。"),
+            (13, "We port the engine from C++ to Rust; C is only for the bindings."),
+            (14, "桂林在广西，山水甲天下。"),
+            (15, "把值存缓冲区里，满了再写盘。"),
+            (16, "The university library opens at nine."),
+            (17, "天气不错，晚上去散步，顺便买点水果回来。"),
+        ])
+    }
+
+    #[test]
+    fn the_queries_people_type_find_their_message_first() {
+        let corpus = small();
+        for (query, wanted) in [
+            ("锁", 1),
+            ("缓存", 2),
+            ("我一直搞不清楚响应式是怎么实现的", 3),
+            ("上次讨论过的缓存索引优化方案", 2),
+            ("簽證", 4),
+            ("签证", 4),
+            ("ＡＰＩ", 5),
+            ("修改youer服务端", 6),
+            ("codex执行任务", 7),
+            ("すべての設定", 8),
+            ("한국어 검색", 9),
+            ("contentless delete", 10),
+            ("contentlessDelete", 10),
+            ("DO NOT USE FIND /", 11),
+            ("100%", 12),
+            ("C++", 13),
+            ("广西 OR 桂林", 14),
+            ("universities", 16),
+        ] {
+            assert!(corpus.ids(query).iter().take(2).any(|&id| id == wanted), "{query}: {:?}", corpus.ids(query));
+        }
+    }
+
+    #[test]
+    fn characters_in_another_order_are_another_word() {
+        let corpus = small();
+        let found = corpus.find("存缓");
+        assert_eq!(found.hits[0].id, 15);
+        let without = Corpus::new(&[(1, "缓存"), (2, "别的")]);
+        assert_eq!(without.find("\"存缓\"").tier, Tier::None);
+        let found = without.find("存缓");
+        assert_eq!((found.tier, found.hits[0].id), (Tier::Some, 1));
+    }
+
+    #[test]
+    fn a_sentence_of_three_hundred_characters_finds_what_it_is_about() {
+        let query = format!("{}缓存索引的优化方案", "我想知道你还记不记得那天下午说过的事情，".repeat(15));
+        assert_eq!(small().ids(&query)[0], 2);
+    }
+
+    #[test]
+    fn the_word_itself_comes_before_its_relatives() {
+        let corpus = Corpus::new(&[(1, "the university"), (2, "the universe"), (3, "the university")]);
+        assert_eq!(corpus.ids("universe")[0], 2);
+    }
+
+    #[test]
+    fn no_character_is_an_operator() {
+        let corpus = small();
+        for query in [
+            "",
+            " ",
+            "\"",
+            "\"\"",
+            "*",
+            "a* NEAR(b",
+            "AND",
+            "NOT OR AND",
+            "^锁",
+            "terms:锁",
+            "!s1",
+            "(((",
+            "-锁",
+            "\u{0}锁",
+        ] {
+            corpus.find(query);
+        }
+        assert!(corpus.ids("!s1").is_empty());
+        assert_eq!(corpus.ids("terms:锁 NEAR(")[0], 1);
+    }
+
+    #[test]
+    fn quoted_text_occurs_as_written() {
+        let corpus =
+            Corpus::new(&[(1, "delete the index first"), (2, "the first index, delete"), (3, "re-index first aid")]);
+        assert_eq!(corpus.ids("\"the index  FIRST\""), [1]);
+        assert_eq!(corpus.ids("\"index first\""), [3, 1]);
+        assert!(corpus.ids("\"ndex first\"").is_empty());
+    }
+
+    #[test]
+    fn a_filter_never_starves_the_result() {
+        let corpus = Corpus::new(&[]);
+        for id in 1..5000 {
+            corpus.add(id, if id % 2000 == 7 { 2 } else { 1 }, Role::Assistant, "缓存 of the cache, again");
+        }
+        let only = |projects| Options { projects: Some(projects), ..Options::default() };
+        let found = corpus.find_with("cache", &only(vec![2]));
+        assert_eq!((found.hits.len(), found.total, found.searched.messages), (3, 3, 3));
+        assert!(corpus.find_with("cache", &only(vec![])).hits.is_empty());
+        let day = Options { since: Some(100 * HOUR), until: Some(103 * HOUR), ..Options::default() };
+        let mut ids: Vec<i64> = corpus.find_with("cache", &day).hits.iter().map(|hit| hit.id).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, [100, 101, 102]);
+        let role = Options { role: Some(Role::User), ..Options::default() };
+        assert_eq!(corpus.find_with("cache", &role).tier, Tier::None);
+    }
+
+    #[test]
+    fn copies_count_once_and_are_left_out_together() {
+        let corpus = Corpus::new(&[(5, "zebra crossing"), (6, "another text")]);
+        corpus.copy(10, 3, 1, "zebra crossing", &[5, 3]);
+        let found = corpus.find("zebra");
+        let shown: Vec<_> = found.hits.iter().map(|hit| (hit.id, hit.session, hit.copies.clone())).collect();
+        assert_eq!(shown, [(10, 3, vec![5])]);
+        let in_fork = Options { sessions: Some(vec![5]), ..Options::default() };
+        assert_eq!(corpus.find_with("zebra", &in_fork).hits[0].id, 1);
+        for exclude in [
+            Exclude::Session(3),
+            Exclude::From { session: 3, seq: 1 },
+            Exclude::Entries { session: 3, entries: vec!["e10".to_owned()] },
+        ] {
+            let left = corpus.find_with("zebra", &Options { exclude: vec![exclude], ..Options::default() });
+            assert!(left.hits.is_empty() && left.tier == Tier::None && left.total == 0);
+        }
+    }
+
+    #[test]
+    fn a_question_brings_its_answer_along() {
+        let corpus =
+            Corpus::new(&[(1, "What pets does Melanie keep?"), (1, "Two cats and a parrot."), (2, "Nothing here")]);
+        assert!(corpus.ids("which pets Melanie keeps at home").contains(&2));
+    }
+
+    #[test]
+    fn the_answer_says_what_is_missing_and_what_was_searched() {
+        let found = small().find("缓存 zzyzx 鱻");
+        assert_eq!(found.missing, ["zzyzx", "鱻"]);
+        assert_eq!(found.tier, Tier::Some);
+        assert_eq!((found.searched.messages, found.searched.sessions, found.searched.oldest), (17, 17, Some(HOUR)));
+        assert_eq!(small().find("缓存 优化").tier, Tier::All);
+    }
+
+    #[test]
+    fn a_session_ranks_by_all_it_holds() {
+        let corpus = Corpus::new(&[
+            (1, "sharding of the cache by project"),
+            (2, "cache"),
+            (1, "the cache again, its shards"),
+            (1, "cache sharding is done"),
+            (3, "something else entirely"),
+        ]);
+        assert_eq!(corpus.find("cache sharding").sessions[0], (1, 3));
+    }
+
+    #[test]
+    fn pages_do_not_overlap() {
+        let corpus = Corpus::new(&[(1, "cat one"), (2, "cat two"), (3, "cat three"), (4, "dog")]);
+        let page = |offset| {
+            let found = corpus.find_with("cat", &Options { limit: 2, offset, ..Options::default() });
+            found.hits.iter().map(|hit| hit.id).collect::<Vec<_>>()
+        };
+        assert_eq!([page(0), page(2)].concat(), [3, 2, 1]);
+    }
+
+    #[test]
+    fn snippets_mark_what_folding_changed() {
+        let corpus = Corpus::new(&[(1, "😀 ﬁle for the ＡＰＩ and 簽證")]);
+        let hit = &corpus.find("file api 签证").hits[0];
+        let units: Vec<u16> = hit.snippet.encode_utf16().collect();
+        let marked: Vec<String> =
+            hit.marks.iter().map(|&(start, end)| String::from_utf16_lossy(&units[start..end])).collect();
+        assert_eq!(marked, ["ﬁle", "ＡＰＩ", "簽證"]);
+    }
 }

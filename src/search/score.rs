@@ -164,14 +164,14 @@ impl<'a> Reader<'a> {
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query(key)?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        let (session, seq, flags): (i64, i64, i64) = (row.get(1)?, row.get(2)?, row.get(5)?);
+        let (id, session, seq, flags): (i64, i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(5)?);
         let entry = row.get_ref(6)?.as_str_or_null().unwrap_or_default();
         let (ts, role) = (row.get(3)?, Role::from_code(row.get(4)?).unwrap_or(Role::Assistant));
         if options.for_model && flags & 2 != 0
             || options.role.is_some_and(|wanted| wanted != role)
             || options.since.is_some_and(|since| ts < since)
             || options.until.is_some_and(|until| ts >= until)
-            || left_out.has(session, seq, entry)
+            || left_out.has(id, session, seq, entry)
         {
             return Ok(None);
         }
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         }
         let (own, parts, has_all) = self.scorer.score(self.matches, role);
         Ok(Some(Scored {
-            id: row.get(0)?,
+            id,
             session,
             seq,
             ts,
