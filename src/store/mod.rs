@@ -1,7 +1,7 @@
 //! The SQLite database and everything that opens, writes and reads it.
 //!
 //! A [`Store`] holds two connections: one for the event loop, whose calls are short, and one for background work, which
-//! takes the write lock for at most [`HOLD`] at a time and gives way to the other. `begin immediate` opens every
+//! takes the write lock for about 10 ms at a time ([`HOLD`]) and gives way to the other. `begin immediate` opens every
 //! write, and nothing but SQL happens inside one.
 
 mod check;
@@ -46,8 +46,9 @@ pub use session::{Project, Session, SessionSummary};
 pub use stats::{ProjectCount, Stats, Week};
 pub use write::Captured;
 
-/// How long background work may hold the write lock at a time.
-pub const HOLD: Duration = Duration::from_millis(10);
+/// How long background work adds to a transaction; its commit takes about as long again, so that it holds the write
+/// lock for about 10 ms at a time.
+pub const HOLD: Duration = Duration::from_millis(5);
 /// How long a capture waits for the write lock.
 const CAPTURE_WAIT: Duration = Duration::from_millis(100);
 /// How long everything else waits for it.

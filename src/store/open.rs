@@ -65,6 +65,10 @@ fn configure(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()
 
 /// A write-ahead log, which lets many read while one writes; a store that was made without one stays as it is.
 fn choose_journal(connection: &Connection) -> rusqlite::Result<()> {
+    if version(connection)? == 0 {
+        // Of a new store only: pages that merges leave free can be given back in steps.
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
+    }
     if version(connection)? == 0 || !lacks_log(connection)? {
         connection.query_row("pragma journal_mode = wal", [], |_| Ok(()))?;
     }

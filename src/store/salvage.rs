@@ -89,6 +89,7 @@ fn is_sound(path: &Path) -> bool {
 
 fn copy(damaged: Option<&Connection>, to: &Path) -> Result<i64> {
     let mut connection = Connection::open(to)?;
+    connection.pragma_update(None, "auto_vacuum", "incremental")?;
     connection.pragma_update(None, "journal_mode", "off")?;
     let fresh = connection.transaction()?;
     schema::create(&fresh)?;

@@ -27,6 +27,9 @@ const SEGMENTS: u32 = 96;
 const COPY: u32 = 256;
 const BEGIN_ANEW: u32 = 4096;
 
+/// Free pages given back in one step.
+const GIVEN_BACK: u32 = 64;
+
 /// A checkpoint that would have to wait for somebody is for the next time: captures wait behind it.
 const NO_WAIT: Duration = Duration::ZERO;
 
@@ -204,10 +207,29 @@ impl Store {
         Ok(())
     }
 
+    /// Gives free pages back to the file system, when they are more than a fiftieth; true while there are more.
+    fn give_back(&self, connection: &mut Connection) -> Result<bool> {
+        let count = |what: &str| -> rusqlite::Result<i64> {
+            connection.query_row(&format!("pragma {what}"), [], |row| row.get(0))
+        };
+        let free = count("freelist_count")?;
+        if free * 50 <= count("page_count")? {
+            return Ok(false);
+        }
+        let slot = self.turn.after();
+        let mut step = connection.prepare(&format!("pragma incremental_vacuum({GIVEN_BACK})"))?;
+        let mut rows = step.query([])?;
+        while rows.next()?.is_some() {}
+        drop(slot);
+        // A store that was not made for it keeps its free pages for what comes.
+        Ok(count("freelist_count")? < free)
+    }
+
     /// Leaves nothing to do: every merge done, the log empty. What was forgotten is gone from both then. A reader that
     /// holds on to the log is waited for, but never with the writers' turn in hand.
     pub(crate) fn tidy(&self) -> Result<()> {
         while !self.is_closing() && self.in_background(|connection| self.merge(connection))? {}
+        while !self.is_closing() && self.in_background(|connection| self.give_back(connection))? {}
         let mut copier = None;
         let since = Instant::now();
         loop {

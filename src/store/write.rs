@@ -54,7 +54,11 @@ impl Store {
         if matches!(entry.body, Body::Nothing(_) | Body::Unknown(_)) {
             return Ok(Captured::default());
         }
-        match self.writing(|connection| self.take_in(connection, session, entry)) {
+        let terms = match &entry.body {
+            Body::Kept(kept) => Some(crate::text::terms::index_terms(&kept.text)),
+            _ => None,
+        };
+        match self.writing(|connection| self.take_in(connection, session, entry, terms.as_deref())) {
             Err(error) if error.kind() == Kind::Busy => {
                 super::lock(&self.late).push((session.to_owned(), entry.clone()));
                 self.upkeep.note(&self.me);
@@ -69,7 +73,7 @@ impl Store {
         loop {
             let Some((session, entry)) = super::lock(&self.late).first().cloned() else { return Ok(()) };
             self.in_background(|connection| {
-                self.slot(connection, |connection, _| self.take_in(connection, &session, &entry))
+                self.slot(connection, |connection, _| self.take_in(connection, &session, &entry, None))
             })?;
             // Only now: what could not be stored stays for the next time.
             super::lock(&self.late).remove(0);
@@ -77,7 +81,7 @@ impl Store {
     }
 
     /// What an entry says, within the caller's transaction.
-    fn take_in(&self, connection: &Connection, session: &str, entry: &Entry) -> Result<Captured> {
+    fn take_in(&self, connection: &Connection, session: &str, entry: &Entry, terms: Option<&str>) -> Result<Captured> {
         let ts = if entry.ts == 0 { super::time::now() } else { entry.ts };
         match &entry.body {
             Body::Kept(kept) => {
@@ -85,7 +89,7 @@ impl Store {
                 if self.is_private(connection, number)? {
                     return Ok(Captured::default());
                 }
-                let new = New::of(entry.id.as_deref(), ts, kept, entry.id.is_some());
+                let new = New { terms, ..New::of(entry.id.as_deref(), ts, kept, entry.id.is_some()) };
                 return self.capture_one(connection, number, &new);
             }
             Body::Header(header) => {
