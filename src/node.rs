@@ -116,8 +116,9 @@ impl MemoryStore {
             after: count(options.after, 6, 0, 1000),
             for_model: options.for_model,
         };
+        let highlight = short_option(options.highlight, "highlight")?;
         let window = self.store.read(&session, &span)?;
-        Ok(Window::of(window, options.highlight.as_deref()))
+        Ok(Window::of(window, highlight.as_deref()))
     }
 
     #[napi(catch_unwind)]
@@ -125,14 +126,16 @@ impl MemoryStore {
         let options: SessionsOptions = plain(&env, options, "options")?;
         let limit = count(options.limit, 20, 1, 100_000);
         let offset = count(options.offset, 0, 0, usize::MAX);
-        let sessions = self.store.sessions(limit, offset, options.project.as_deref(), options.query.as_deref())?;
+        let query = short_option(options.query, "query")?;
+        let sessions = self.store.sessions(limit, offset, options.project.as_deref(), query.as_deref())?;
         Ok(sessions.into_iter().map(SessionSummary::from).collect())
     }
 
     #[napi(catch_unwind)]
     pub fn projects(&self, env: Env, options: Option<Unknown>) -> Result<Vec<Project>> {
         let options: ProjectsOptions = plain(&env, options, "options")?;
-        let projects = self.store.projects(options.query.as_deref())?;
+        let query = short_option(options.query, "query")?;
+        let projects = self.store.projects(query.as_deref())?;
         Ok(projects
             .into_iter()
             .map(|one| Project { project: one.project, cwd: one.cwd, sessions: one.sessions, last_at: one.last_at })
@@ -148,17 +151,19 @@ impl MemoryStore {
         {
             // SAFETY: the value was just seen to be an object.
             let given: Object = unsafe { given.cast() }.map_err(internal)?;
-            if let Some(call) = given.get::<Function<ImportProgress, ()>>("onProgress").map_err(internal)? {
+            let wrong = |error: napi::Error| invalid(format!("options: {}", error.reason));
+            if let Some(call) = given.get::<Function<ImportProgress, ()>>("onProgress").map_err(wrong)? {
                 let call = call
                     .build_threadsafe_function()
                     .callee_handled::<false>()
                     .max_queue_size::<16>()
                     .build()
-                    .map_err(internal)?;
+                    .map_err(|error| invalid(format!("onProgress is no function ({})", error.reason)))?;
                 progress = Some(call);
             }
-            if let Some(signal) = given.get::<Object>("signal").map_err(internal)? {
-                listen(env, &signal, &cancel).map_err(internal)?;
+            if let Some(signal) = given.get::<Object>("signal").map_err(wrong)? {
+                listen(env, &signal, &cancel)
+                    .map_err(|error| invalid(format!("signal is no AbortSignal ({})", error.reason)))?;
             }
         }
         let options: ImportOptions = plain(env, options, "options")?;
@@ -785,7 +790,23 @@ fn string(value: Unknown, name: &str) -> Result<String> {
         return Err(invalid(format!("{name} is no string")));
     }
     // SAFETY: the value was just seen to be a string.
-    unsafe { value.cast() }.map_err(internal)
+    let text = unsafe { value.cast() }.map_err(internal)?;
+    short(text, name)
+}
+
+/// Longer than any query or id: reading it would only hold up the event loop.
+const LONGEST: usize = 2 << 20;
+
+fn short(text: String, name: &str) -> Result<String> {
+    if text.len() > LONGEST {
+        return Err(invalid(format!("{name} is too long: {} bytes, at most {LONGEST}", text.len())));
+    }
+    Ok(text)
+}
+
+/// [`short`], of an option.
+fn short_option(text: Option<String>, name: &str) -> Result<Option<String>> {
+    text.map(|text| short(text, name)).transpose()
 }
 
 /// JSON.stringify of the host: the very text pi writes into its session file.

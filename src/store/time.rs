@@ -70,6 +70,7 @@ fn start_of(day: NaiveDate) -> Option<i64> {
 }
 
 fn wrong(text: &str) -> Error {
+    let text: String = text.chars().take(40).collect();
     Error::new(Kind::InvalidArgument, format!("{text:?} is no date; write 2026-10-15 or 2026-10-15T14:02"))
 }
 
