@@ -207,13 +207,13 @@ impl Store {
         Ok(())
     }
 
-    /// Gives free pages back to the file system, when they are more than a fiftieth; true while there are more.
+    /// Gives free pages back to the file system, when they are more than a two-hundredth; true while there are more.
     fn give_back(&self, connection: &mut Connection) -> Result<bool> {
         let count = |what: &str| -> rusqlite::Result<i64> {
             connection.query_row(&format!("pragma {what}"), [], |row| row.get(0))
         };
         let free = count("freelist_count")?;
-        if free * 50 <= count("page_count")? {
+        if free * 200 <= count("page_count")? {
             return Ok(false);
         }
         let slot = self.turn.after();
