@@ -13,10 +13,10 @@ for (const [cols, rows] of SIZES) {
 		const pi = await Terminal.open(t, home, { cols, rows });
 		await pi.recall();
 		await pi.shows("latest");
-		await pi.type("shard cache");
+		await pi.type("gigabyte cache");
 		await pi.shows("english");
 		await pi.send(KEYS.ctrl("u"));
-		await pi.type("缓存分片");
+		await pi.type("缓存分片方案");
 		await pi.shows("chinese");
 		await pi.send(KEYS.ctrl("u"));
 		await pi.type("otters");
@@ -25,7 +25,7 @@ for (const [cols, rows] of SIZES) {
 		await pi.type("qzh");
 		await pi.shows("pinyin");
 		await pi.send(KEYS.ctrl("u"));
-		await pi.type("shard role:us");
+		await pi.type("gigabyte role:us");
 		await pi.shows("completing");
 		await pi.send(KEYS.tab);
 		await pi.shows("filtered");
