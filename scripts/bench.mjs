@@ -5,7 +5,7 @@
 //                         the page goes to docs/, the table into the readmes
 //   -- --sessions FOLDER  on your own session files; none of their text is printed
 //   -- --quick            small and with a quickly built addon: whether all of it works; its times mean nothing
-//   -- --messages N       of the large store, a million by default
+//   -- --messages N       of the large store, a million by default; 0 leaves it out
 //
 // It ends with 1 when a figure misses its bound, but for --quick and --sessions.
 
@@ -134,7 +134,8 @@ function stores() {
 	writeFileSync(join(folder, "texts.json"), JSON.stringify(sample(base, CAPTURED).map(({ text }) => text)));
 	const more = Math.max(0, LARGE - base.length);
 	const parts = shared ? base.filter(({ project }) => project === "books") : base;
-	return [base, joined(base, shared ? mixed(parts, more) : made(more, 43))].map((messages, n) => {
+	const large = () => joined(base, shared ? mixed(parts, more) : made(more, 43));
+	return (more > 0 ? [base, large()] : [base]).map((messages, n) => {
 		say(`writing ${n === 0 ? "the small" : "the large"} store's session files`);
 		const sessions = join(folder, `sessions-${n}`);
 		const text = writeSessions(sessions, messages);
