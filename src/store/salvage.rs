@@ -92,10 +92,43 @@ fn copy(damaged: Option<&Connection>, to: &Path) -> Result<i64> {
     connection.pragma_update(None, "auto_vacuum", "incremental")?;
     connection.pragma_update(None, "journal_mode", "off")?;
     let fresh = connection.transaction()?;
-    schema::create(&fresh)?;
+    let saved = match damaged {
+        Some(damaged) if is_old_edition(damaged) => copy_old_edition(damaged, &fresh)?,
+        _ => copy_ours(damaged, &fresh)?,
+    };
+    fresh.commit()?;
+    connection.query_row("pragma journal_mode = wal", [], |_| Ok(()))?;
+    Ok(saved)
+}
+
+fn is_old_edition(damaged: &Connection) -> bool {
+    damaged.pragma_query_value(None, "user_version", |row| row.get(0)).is_ok_and(|version: i64| version == 1)
+}
+
+/// A store of the JavaScript edition stays one: it is upgraded when it is opened.
+fn copy_old_edition(damaged: &Connection, fresh: &Connection) -> Result<i64> {
+    fresh.execute_batch(
+        "pragma user_version = 1;
+         create table session (id text primary key, cwd text not null, project text not null,
+             started_at integer not null, last_at integer not null, name text);
+         create table msg (id integer primary key, session_id text not null, seq integer not null,
+             ts integer not null, role text not null, text text not null, nchars integer not null, meta text,
+             hash text not null, unique (session_id, hash));",
+    )?;
+    copy_table(damaged, fresh, "session", 6);
+    copy_table(damaged, fresh, "msg", 9);
+    fresh.execute_batch(
+        "insert or ignore into session (id, cwd, project, started_at, last_at)
+             select session_id, '', '', min(ts), max(ts) from msg group by session_id",
+    )?;
+    Ok(fresh.query_row("select count(*) from msg", [], |row| row.get(0))?)
+}
+
+fn copy_ours(damaged: Option<&Connection>, fresh: &Connection) -> Result<i64> {
+    schema::create(fresh)?;
     if let Some(damaged) = damaged {
         for (table, columns) in TABLES {
-            copy_table(damaged, &fresh, table, columns);
+            copy_table(damaged, fresh, table, columns);
         }
     }
     // Rows whose session or text could not be read, and sessions whose rows could not.
@@ -112,13 +145,10 @@ fn copy(damaged: Option<&Connection>, to: &Path) -> Result<i64> {
     let sessions: Vec<i64> =
         fresh.prepare("select id from session")?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     for number in sessions {
-        session::recount(&fresh, number)?;
+        session::recount(fresh, number)?;
     }
-    rebuild::begin(&fresh)?;
-    let saved = fresh.query_row("select count(*) from msg", [], |row| row.get(0))?;
-    fresh.commit()?;
-    connection.query_row("pragma journal_mode = wal", [], |_| Ok(()))?;
-    Ok(saved)
+    rebuild::begin(fresh)?;
+    Ok(fresh.query_row("select count(*) from msg", [], |row| row.get(0))?)
 }
 
 /// Copies what can be read: a row that cannot is passed over, from both ends of the table towards the damage.

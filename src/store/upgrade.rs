@@ -135,6 +135,20 @@ mod tests {
     }
 
     #[test]
+    fn of_a_damaged_old_store_what_can_be_read_is_saved() {
+        let place = Place::new();
+        let path = place.path("old.db");
+        old_store(&path, 2000);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let page = bytes.len() / 4096 / 2 * 4096;
+        bytes[page..page + 4096].fill(0xa5);
+        std::fs::write(&path, bytes).unwrap();
+        let store = open(&path);
+        assert!(store.notice().is_some_and(|notice| notice.contains("was damaged")));
+        assert!(store.session("s").unwrap().messages > 1000);
+    }
+
+    #[test]
     fn the_old_files_read_again_store_nothing_and_bring_entry_ids() {
         let mut place = Place::new();
         let path = place.path("old.db");
