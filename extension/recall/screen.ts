@@ -493,7 +493,11 @@ export class RecallScreen implements Component, Focusable {
 		const pointer = selected ? theme.fg("accent", "❯ ") : "  ";
 		const paint = (line: string) => {
 			const fitted = fit(line, width);
-			return selected ? theme.bg("selectedBg", fitted) : fitted;
+			if (!selected) return fitted;
+			// Where a mark or a style ends the line's own background comes back.
+			const back = theme.getBgAnsi("selectedBg");
+			const kept = ["\u001b[0m", "\u001b[49m"].reduce((text, end) => text.replaceAll(end, end + back), fitted);
+			return theme.bg("selectedBg", kept);
 		};
 		if (!hit) return [paint(`${pointer}${this.#heading(session, session.lastAt, width - 2)}`)];
 		const { roles } = this.memory.words.screen;
