@@ -64,7 +64,7 @@ const folder = mkdtempSync(join(tmpdir(), "pi-memory-bench-"));
 const env = { ...process.env, PI_MEMORY_ADDON: addon, PI_MEMORY_SESSIONS: root, TMPDIR: folder };
 const began = performance.now();
 process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-process.on("SIGINT", () => process.exit(130));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 const figures = {
 	date: new Date().toISOString().slice(0, 10),
