@@ -30,8 +30,9 @@ pub(super) fn open(path: &Path, wait: Duration) -> Result<Connection> {
         configure(&mut connection, wait)?;
         Ok(connection)
     };
+    let had_log = has_log(path);
     let connected = match connect() {
-        Err(error) if is_about_shared_memory(&error) && do_without_log(path).is_ok() => connect(),
+        Err(error) if is_about_shared_memory(&error) && !had_log && do_without_log(path).is_ok() => connect(),
         other => other,
     };
     let mut connection = connected.map_err(|error| at(path, error))?;
@@ -46,6 +47,9 @@ fn at(path: &Path, error: rusqlite::Error) -> Error {
 }
 
 fn configure(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()> {
+    // Checkpoints are upkeep's work: neither a commit nor a close of pi's is to wait for one, least of all a close
+    // after an error.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     choose_journal(connection)?;
     connection.pragma_update(None, "synchronous", "normal")?;
@@ -53,9 +57,7 @@ fn configure(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()
     connection.pragma_update(None, "secure_delete", "on")?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "cache_size", -16_000)?;
-    // Checkpoints are upkeep's work: neither a commit nor a close of pi's is to wait for one.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Plans do not hang on what is bound: else half of our statements are compiled anew at every use.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     wait_for_lock(connection, wait)?;
@@ -88,9 +90,17 @@ fn do_without_log(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A log that holds something: a store that worked with one is never turned into one without, for what looks like
+/// missing shared memory may be a disk that is full for a moment, and the log's messages would go.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    fs::metadata(log).is_ok_and(|meta| meta.len() > 0)
+}
+
+/// Memory that cannot grow is none of it: the disk is full.
 fn is_about_shared_memory(error: &rusqlite::Error) -> bool {
-    const SHM: [i32; 4] =
-        [ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_IOERR_SHMLOCK, ffi::SQLITE_IOERR_SHMMAP];
+    const SHM: [i32; 3] = [ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMLOCK, ffi::SQLITE_IOERR_SHMMAP];
     error.sqlite_error().is_some_and(|error| error.code == ErrorCode::CannotOpen || SHM.contains(&error.extended_code))
 }
 
@@ -300,6 +310,24 @@ mod tests {
         let entry = crate::message::parse(bare(1, "zebra").as_bytes(), store.rules()).unwrap();
         assert!(store.capture("s", &entry).unwrap().stored);
         assert!(store.notice().is_some_and(|notice| notice.contains("write-ahead log")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_log_that_holds_messages_is_never_done_without() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "zebra"));
+        let path = place.path("copied.db");
+        for suffix in ["", "-wal"] {
+            let named = |path: &std::path::Path| format!("{}{suffix}", path.display());
+            std::fs::copy(named(place.store.path()), named(&path)).unwrap();
+        }
+        let memory = place.path("copied.db-shm");
+        std::os::unix::fs::symlink("nowhere/at/all", &memory).unwrap();
+        let refused = Store::open(Options { path: Some(path.clone()), ..Options::default() }).err().unwrap();
+        assert_eq!(refused.kind(), Kind::Io);
+        std::fs::remove_file(&memory).unwrap();
+        assert_eq!(open(&path).stats().unwrap().messages, 1);
     }
 
     #[test]
