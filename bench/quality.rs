@@ -221,6 +221,8 @@ fn build(path: &Path, messages: &[Message]) -> Result<Connection> {
     let fresh = !path.exists();
     let mut connection = Connection::open(path)?;
     connection.set_prepared_statement_cache_capacity(128);
+    // As the store opens its connections.
+    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(
         "pragma journal_mode = wal; pragma synchronous = off; pragma cache_size = -16000; pragma mmap_size = 268435456",
     )?;

@@ -5,10 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use sha1::{Digest, Sha1};
-
 use super::lines::{Lines, Record};
-use crate::store::{FileState, Mark};
+use crate::store::{FileState, Mark, digits};
 
 /// How many bytes before the remembered offset are looked at again.
 const PRINT_BYTES: u64 = 512;
@@ -99,7 +97,5 @@ fn fingerprint(file: &mut File, offset: u64) -> io::Result<i64> {
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
     file.take(offset - from).read_to_end(&mut bytes)?;
-    let digest: [u8; 20] = Sha1::digest(&bytes).into();
-    let [a, b, c, d, e, f, g, h, ..] = digest;
-    Ok(i64::from_be_bytes([a, b, c, d, e, f, g, h]))
+    Ok(digits(&[&bytes]))
 }

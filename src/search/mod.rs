@@ -10,7 +10,6 @@ mod group;
 mod score;
 
 use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 
 use crate::error::Result;
 use crate::message::Role;
@@ -157,8 +156,6 @@ pub fn search_with(
 ) -> Result<Found> {
     // One read transaction: every statement sees the same messages, and the file is locked once.
     let _snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
-    // Else SQLite plans FTS5's statements anew for each term it binds, a twelfth of the time.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     let query = Query::parse(query);
     let mut found = Found {
         complete: !query.cut_short,

@@ -166,12 +166,13 @@ impl Store {
         end: Option<Mark>,
         is_over: impl Fn() -> bool,
     ) -> Result<Progress> {
-        let stored = load(connection, &cursor.path)?;
-        let expected = stored.as_ref().map_or((0, 0), |state| (state.mark.offset, state.placed));
         let remembered = !cursor.path.is_empty();
         let begins = cursor.whole && cursor.state.mark.offset == 0;
-        if remembered && !begins && expected != (cursor.state.mark.offset, cursor.state.placed) {
-            return Ok(Progress::Overtaken);
+        if remembered && !begins {
+            let stored = load(connection, &cursor.path)?.map_or((0, 0), |state| (state.mark.offset, state.placed));
+            if stored != (cursor.state.mark.offset, cursor.state.placed) {
+                return Ok(Progress::Overtaken);
+            }
         }
         if self.private.covers(&cursor.session.cwd) {
             return Ok(Progress::Private);

@@ -45,6 +45,7 @@ pub use read::{Message, Span, Window};
 pub use session::{Project, Session, SessionSummary};
 pub use stats::{ProjectCount, Stats, Week};
 pub use write::Captured;
+pub(crate) use write::digits;
 
 /// How long background work adds to a transaction; its commit takes about as long again, so that it holds the write
 /// lock for about 10 ms at a time.

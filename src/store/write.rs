@@ -188,7 +188,8 @@ pub(super) fn slot_hash(session: &str, role: Role, ts: i64) -> i64 {
     digits(&[b"slot:", session.as_bytes(), b":", role.as_str().as_bytes(), b":", ts.to_string().as_bytes()])
 }
 
-fn digits(parts: &[&[u8]]) -> i64 {
+/// The first 16 hex digits of the SHA-1 of all parts, as a number.
+pub(crate) fn digits(parts: &[&[u8]]) -> i64 {
     let mut sha = Sha1::new();
     for part in parts {
         sha.update(part);
