@@ -1,14 +1,17 @@
 //! How well search finds, and what each part of the ranking is worth, on labelled sets.
 //!
 //! ```sh
-//! cargo run --release --example quality -- --shared FOLDER [--ablation] [--limit 400] [--database FILE] [--weights k1=1.2,b=0.6]
+//! cargo run --release --example quality -- --shared FOLDER [--ablation] [--limit 400] [--held-out] [--database FILE] [--weights k1=1.2,b=0.6]
 //! ```
 //!
 //! FOLDER holds `data/qrels/SET/{docs,queries}.jsonl` and the books of `data/corpus`, which are cut into messages of 625
 //! characters and put on top of the sets, so that every answer is older than some 27,000 messages that have nothing to
 //! do with it. Sets whose queries all name a conversation are asked a second time limited to it.
+//!
+//! At most `--limit` questions of a set are asked, evenly chosen; `--held-out` asks others instead, on which no weight was
+//! chosen, where a set has more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,13 +45,14 @@ struct Set {
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let (mut shared, mut ablation, mut limit, mut database) = (None, false, 400, None);
+    let (mut shared, mut ablation, mut limit, mut held_out, mut database) = (None, false, 400, false, None);
     let mut weights = Weights::default();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
         match argument.as_str() {
             "--shared" => shared = Some(PathBuf::from(value()?)),
             "--ablation" => ablation = true,
+            "--held-out" => held_out = true,
             "--limit" => limit = value()?.parse()?,
             "--database" => database = Some(PathBuf::from(value()?)),
             "--weights" => {
@@ -61,7 +65,7 @@ fn main() -> Result<()> {
         }
     }
     let shared = shared.ok_or("--shared FOLDER names the labelled sets and the books")?;
-    let (messages, sets) = load(&shared, limit)?;
+    let (messages, sets) = load(&shared, limit, held_out)?;
     let database = database.unwrap_or_else(|| {
         std::env::temp_dir().join(format!("pi-memory-quality-{}-{}.db", index::VERSION, messages.len()))
     });
@@ -96,6 +100,7 @@ fn set_weight(weights: &mut Weights, name: &str, value: f32) -> Result<()> {
         "budget" => weights.budget = value as usize,
         "candidates" => weights.candidates = value as usize,
         "prune" => weights.prune = value,
+        "reach" => weights.reach = value,
         "k1" => weights.k1 = value,
         "b" => weights.b = value,
         "char" => weights.char = value,
@@ -137,6 +142,7 @@ fn ablations(all: &Weights) -> Vec<(&'static str, Weights)> {
         ("the session's share", Weights { session: 0.0, ..*all }),
         ("roles", Weights { tool_error: 0.0, own_words: 0.0, ..*all }),
         ("no candidate passed over for few anchors", Weights { prune: 0.0, ..*all }),
+        ("no candidate passed over for what it cannot reach", Weights { reach: f32::INFINITY, ..*all }),
         ("half the budget of postings", Weights { budget: all.budget / 2, ..*all }),
         ("four times the budget", Weights { budget: all.budget * 4, ..*all }),
         ("half the candidates", Weights { candidates: all.candidates / 2, ..*all }),
@@ -162,7 +168,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn load(shared: &Path, limit: usize) -> Result<(Vec<Message>, Vec<Set>)> {
+fn load(shared: &Path, limit: usize, held_out: bool) -> Result<(Vec<Message>, Vec<Set>)> {
     let (mut messages, mut sets) = (Vec::new(), Vec::new());
     for folder in sorted(&shared.join("data/qrels"))? {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -180,9 +186,15 @@ fn load(shared: &Path, limit: usize) -> Result<(Vec<Message>, Vec<Set>)> {
                 && query["category"] != "adversarial"
                 && query["category"] != 5
         });
-        let step = f64::max(1.0, kept.len() as f64 / limit as f64);
-        let questions = (0..limit.min(kept.len())).filter_map(|number| kept.get((number as f64 * step) as usize));
-        let questions = questions
+        let mut chosen = evenly(kept.len(), limit);
+        if held_out {
+            let known: HashSet<usize> = chosen.into_iter().collect();
+            let others: Vec<usize> = (0..kept.len()).filter(|number| !known.contains(number)).collect();
+            chosen = evenly(others.len(), limit).into_iter().map(|number| others[number]).collect();
+        }
+        let questions = chosen
+            .into_iter()
+            .map(|number| &kept[number])
             .map(|query| Question {
                 text: text(&query["query"]),
                 relevant: query["relevant"]
@@ -209,7 +221,14 @@ fn load(shared: &Path, limit: usize) -> Result<(Vec<Message>, Vec<Set>)> {
             }
         }
     }
+    sets.retain(|set: &Set| !set.questions.is_empty());
     Ok((messages, sets))
+}
+
+/// At most `limit` numbers below `count`, evenly spread.
+fn evenly(count: usize, limit: usize) -> Vec<usize> {
+    let step = f64::max(1.0, count as f64 / limit as f64);
+    (0..limit.min(count)).map(|number| (number as f64 * step) as usize).collect()
 }
 
 fn project_of(session: &str) -> &str {

@@ -6,9 +6,10 @@ use std::num::NonZeroUsize;
 use lru::LruCache;
 use rusqlite::Connection;
 
-use super::{Exclude, Options, Searched, Weights};
+use super::scope::Scope;
+use super::{Searched, Weights};
 use crate::error::Result;
-use crate::store::index::{self, Averages, Date, filter};
+use crate::store::index::{self, Averages};
 use crate::text::matcher::{Kind, Matcher, Term};
 use crate::text::terms::{Query, Spreading};
 
@@ -23,10 +24,12 @@ const REMEMBERED: usize = 8192;
 /// A remembered frequency serves until the store has grown or shrunk by this share.
 const STALE: f32 = 0.1;
 
-/// What is remembered between searches: how common the common terms are.
+/// What is remembered between searches: how common the common terms are, and what the store is like.
 pub struct Frequencies {
     common: LruCache<String, Frequency>,
     pub(super) searched: Option<(Averages, Searched)>,
+    /// Times and roles of some messages, and how many messages there were.
+    pub(super) sample: Option<(u64, Vec<(i64, i64)>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -40,8 +43,13 @@ struct Frequency {
 impl Default for Frequencies {
     fn default() -> Self {
         let size = NonZeroUsize::new(REMEMBERED).unwrap_or(NonZeroUsize::MIN);
-        Frequencies { common: LruCache::new(size), searched: None }
+        Frequencies { common: LruCache::new(size), searched: None, sample: None }
     }
+}
+
+/// Whether what was learnt from `of` messages no longer serves now that there are this many.
+pub(super) fn is_stale(of: u64, messages: u64) -> bool {
+    (messages as f32 - of as f32).abs() >= STALE * of.max(1) as f32
 }
 
 /// What the index says about a query.
@@ -50,13 +58,21 @@ pub(super) struct Anchors {
     pub(super) candidates: Vec<(i64, f32)>,
     /// The weight of each of the matcher's terms.
     pub(super) idf: Vec<f32>,
+    /// The weight of the terms of which a candidate may have more than its weight says.
+    pub(super) unread: f32,
     pub(super) missing: Vec<String>,
     pub(super) averages: Averages,
     /// More messages match than `candidates` has.
     pub(super) capped: bool,
-    /// No bound left postings of a filtered or quoted search unread.
-    pub(super) complete: bool,
 }
+
+/// With this many candidates, terms that so large a share of the messages have are no anchors: they tell candidates apart
+/// less than the text does, and intersecting them with a filter is most of the work.
+const ENOUGH: usize = 600;
+const COMMON: f32 = 0.02;
+
+/// Terms of what is quoted that candidates are fetched by.
+const QUOTED: usize = 3;
 
 /// A term being read.
 struct Anchor<'a> {
@@ -68,21 +84,19 @@ struct Anchor<'a> {
     df: f32,
 }
 
-/// Fetches the candidates; nothing when the query has no term at all or the filters match nothing.
+/// Fetches the candidates.
 pub(super) fn fetch(
     connection: &Connection,
     cache: &mut Frequencies,
     query: &Query,
     matcher: &Matcher,
-    options: &Options,
+    scope: &Scope,
+    averages: Averages,
     weights: &Weights,
-) -> Result<Option<Anchors>> {
-    let Some(scope) = Scope::new(options) else { return Ok(None) };
-    let averages = index::averages(connection)?;
-    if matcher.terms.is_empty() || averages.messages == 0 {
-        return Ok(None);
-    }
-    let reader = Reader { connection, scope, messages: averages.messages };
+) -> Result<Anchors> {
+    let is_scoped = !scope.expression.is_empty() || !scope.quoted.is_empty();
+    let expression = scope.expression.clone();
+    let mut reader = Reader { connection, expression, is_scoped, messages: averages.messages };
 
     // How common each term of the index is; those that are rare are read on the way.
     let mut df = vec![0.0; matcher.terms.len()];
@@ -115,25 +129,42 @@ pub(super) fn fetch(
     // Rarest first, until the budget is spent.
     anchors.retain(|anchor| anchor.df > 0.0);
     anchors.sort_by(|a, b| a.df.total_cmp(&b.df));
+    // Every candidate has all that is quoted: the rarest of that are one anchor, and go with every other.
+    let mut quoted = anchors.iter().filter(|anchor| scope.quoted.contains(&anchor.term.text)).map(|anchor| anchor.at);
+    let rarest: Vec<usize> = quoted.by_ref().take(QUOTED).collect();
+    if rarest.len() + quoted.count() < scope.quoted.len() {
+        anchors.clear();
+    }
+    for term in rarest.iter().filter_map(|&at| matcher.terms.get(at)) {
+        reader.expression.push_str(&format!(" AND {}", index::literal(&term.text)));
+    }
+    anchors.retain(|anchor| rarest.first() == Some(&anchor.at) || !scope.quoted.contains(&anchor.term.text));
     let mut budget = weights.budget;
     let mut sums: HashMap<i64, f32, Spreading> = HashMap::default();
     let mut capped = false;
+    let mut has_all_quoted = false;
+    let mut unread: f32 = idf.iter().sum();
     for anchor in &mut anchors {
-        if budget == 0 {
+        if budget == 0 || sums.len() >= ENOUGH && anchor.df > COMMON * averages.messages as f32 {
             capped = true;
             break;
         }
         reader.read(anchor, budget)?;
         capped |= !anchor.whole;
+        has_all_quoted |= anchor.whole && rarest.first() == Some(&anchor.at);
         budget = budget.saturating_sub(anchor.postings.len());
         let weight = idf.get(anchor.at).copied().unwrap_or_default();
+        if anchor.whole {
+            unread -= weight;
+        }
         for &id in &anchor.postings {
             *sums.entry(id).or_default() += weight;
         }
     }
+    capped &= !has_all_quoted;
     let mut candidates: Vec<(i64, f32)> = sums.into_iter().collect();
     candidates.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    Ok(Some(Anchors { candidates, idf, missing, averages, capped, complete: true }))
+    Ok(Anchors { candidates, idf, unread, missing, averages, capped })
 }
 
 /// What each term says about a message that has it.
@@ -186,61 +217,12 @@ fn missing(query: &Query, matcher: &Matcher, df: &[f32]) -> Vec<String> {
     missing
 }
 
-/// The filters, as the index and the table see them.
-struct Scope {
-    /// What is intersected with a term, in FTS5's language; empty without filters.
-    expression: String,
-    since: i64,
-    until: i64,
-}
-
-impl Scope {
-    /// The scope of a search; nothing when it is empty by construction.
-    fn new(options: &Options) -> Option<Scope> {
-        let mut expression = String::new();
-        let mut any = |kind: char, numbers: &[i64]| {
-            let terms: Vec<String> = numbers.iter().map(|&number| format!("\"{}\"", filter(kind, number))).collect();
-            expression.push_str(&format!(" AND ({})", terms.join(" OR ")));
-            !numbers.is_empty()
-        };
-        if options.sessions.as_ref().is_some_and(|sessions| !any('s', sessions))
-            || options.projects.as_ref().is_some_and(|projects| !any('p', projects))
-        {
-            return None;
-        }
-        if let Some(role) = options.role {
-            any('r', &[role.code()]);
-        }
-        let (since, until) = (options.since.unwrap_or(i64::MIN), options.until.unwrap_or(i64::MAX));
-        if since >= until {
-            return None;
-        }
-        if let (Some(since), Some(until)) = (options.since, options.until) {
-            let (first, last) = (Date::of(since), Date::of(until - 1));
-            for (kind, first, last) in
-                [('d', first.day, last.day), ('m', first.month, last.month), ('y', first.year, last.year)]
-            {
-                if last - first < COVER {
-                    any(kind, &(first..=last).collect::<Vec<_>>());
-                    break;
-                }
-            }
-        }
-        for exclude in &options.exclude {
-            if let Exclude::Session(session) = exclude {
-                expression.push_str(&format!(" NOT \"{}\"", filter('s', *session)));
-            }
-        }
-        Some(Scope { expression, since, until })
-    }
-}
-
-/// A stretch of time is covered by at most this many days, months or years.
-const COVER: i64 = 8;
-
 struct Reader<'a> {
     connection: &'a Connection,
-    scope: Scope,
+    /// What each term is intersected with.
+    expression: String,
+    /// Not every posting of a term is a candidate.
+    is_scoped: bool,
     messages: u64,
 }
 
@@ -248,18 +230,16 @@ impl Reader<'_> {
     /// Counts a term, reading its postings when they are few.
     fn open<'a>(&self, cache: &mut Frequencies, term: &'a Term, at: usize) -> Result<Anchor<'a>> {
         let mut anchor = Anchor { term, at, postings: Vec::new(), whole: false, df: 0.0 };
-        let unscoped = self.is_unscoped();
-        if let Some(known) = cache.common.get(&term.text) {
-            let change = (self.messages as f32 - known.of as f32).abs() / known.of.max(1) as f32;
-            if change < STALE {
-                anchor.df = known.share * self.messages as f32;
-                return Ok(anchor);
-            }
+        if let Some(known) = cache.common.get(&term.text)
+            && !is_stale(known.of, self.messages)
+        {
+            anchor.df = known.share * self.messages as f32;
+            return Ok(anchor);
         }
-        let all = self.postings(&term.text, "", i64::MIN, i64::MAX, i64::MAX, COUNTED)?;
+        let all = self.postings(&term.text, "", i64::MAX, COUNTED)?;
         if all.len() < COUNTED {
             anchor.df = all.len() as f32;
-            if unscoped {
+            if !self.is_scoped {
                 anchor.whole = true;
                 anchor.postings = all;
             }
@@ -267,15 +247,11 @@ impl Reader<'_> {
         }
         let share = self.estimate(&term.text)?.max(COUNTED as f32 / self.messages as f32);
         anchor.df = share * self.messages as f32;
-        if unscoped {
+        if !self.is_scoped {
             anchor.postings = all;
         }
         cache.common.put(term.text.clone(), Frequency { share, of: self.messages });
         Ok(anchor)
-    }
-
-    fn is_unscoped(&self) -> bool {
-        self.scope.expression.is_empty() && self.scope.since == i64::MIN && self.scope.until == i64::MAX
     }
 
     /// Reads up to `most` of a term's postings within the scope, newest first.
@@ -285,35 +261,21 @@ impl Reader<'_> {
         }
         let below = anchor.postings.last().copied().unwrap_or(i64::MAX);
         let Some(more) = most.checked_sub(anchor.postings.len()).filter(|&more| more > 0) else { return Ok(()) };
-        let scope = &self.scope;
-        let read = self.postings(&anchor.term.text, &scope.expression, scope.since, scope.until, below, more)?;
+        let read = self.postings(&anchor.term.text, &self.expression, below, more)?;
         anchor.whole = read.len() < more;
         anchor.postings.extend(read);
         Ok(())
     }
 
-    fn postings(&self, term: &str, scope: &str, since: i64, until: i64, below: i64, most: usize) -> Result<Vec<i64>> {
-        let expression = format!("\"{}\"{scope}", term.replace('"', "\"\""));
-        let most = most as i64;
+    fn postings(&self, term: &str, scope: &str, below: i64, most: usize) -> Result<Vec<i64>> {
+        let expression = format!("{}{scope}", index::literal(term));
+        let mut select = self
+            .connection
+            .prepare_cached("select rowid from term where term match ?1 and rowid < ?2 order by rowid desc limit ?3")?;
+        let mut rows = select.query((expression, below, most as i64))?;
         let mut ids = Vec::new();
-        if since == i64::MIN && until == i64::MAX {
-            let mut select = self.connection.prepare_cached(
-                "select rowid from term where term match ?1 and rowid < ?2 order by rowid desc limit ?3",
-            )?;
-            let mut rows = select.query((expression, below, most))?;
-            while let Some(row) = rows.next()? {
-                ids.push(row.get(0)?);
-            }
-        } else {
-            let mut select = self.connection.prepare_cached(
-                "select term.rowid from term cross join msg on msg.id = term.rowid
-                 where term match ?1 and term.rowid < ?2 and msg.ts >= ?4 and msg.ts < ?5
-                 order by term.rowid desc limit ?3",
-            )?;
-            let mut rows = select.query((expression, below, most, since, until))?;
-            while let Some(row) = rows.next()? {
-                ids.push(row.get(0)?);
-            }
+        while let Some(row) = rows.next()? {
+            ids.push(row.get(0)?);
         }
         Ok(ids)
     }
@@ -325,7 +287,7 @@ impl Reader<'_> {
         let mut select = self
             .connection
             .prepare_cached("select count(*) from term where term match ?1 and rowid >= ?2 and rowid < ?3")?;
-        let expression = format!("\"{}\"", term.replace('"', "\"\""));
+        let expression = index::literal(term);
         let stretch = STRETCH.min(last / STRETCHES).max(1);
         let mut count = 0i64;
         for number in 0..STRETCHES {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::Connection;
 
 use super::score::Scored;
-use super::{Exclude, Frequencies, Job, Options, Searched};
+use super::{Exclude, Frequencies, Options, Searched};
 use crate::error::Result;
 use crate::store::index;
 
@@ -73,8 +73,8 @@ impl<'a> LeftOut<'a> {
     }
 
     /// Whether the row that holds a message's text, or a copy of it, is one the search is to leave out.
-    pub(super) fn has(&self, id: i64, session: i64, seq: i64, entry: Option<&str>) -> bool {
-        self.origins.contains(&id) || self.holds(session, seq, entry)
+    pub(super) fn has<'e>(&self, id: i64, session: i64, seq: i64, entry: impl FnOnce() -> Option<&'e str>) -> bool {
+        !self.exclude.is_empty() && (self.origins.contains(&id) || self.holds(session, seq, entry()))
     }
 
     fn holds(&self, session: i64, seq: i64, entry: Option<&str>) -> bool {
@@ -90,8 +90,7 @@ impl<'a> LeftOut<'a> {
 
 /// Where a message is shown: in the session that started earliest among those that hold it and meet the filters; and
 /// the other sessions that hold it. Nothing when none of them meets all filters.
-pub(super) fn place(job: &Job<'_>, message: &Scored) -> Result<Option<(Place, Vec<i64>)>> {
-    let Job { connection, options, .. } = *job;
+pub(super) fn place(connection: &Connection, options: &Options, message: &Scored) -> Result<Option<(Place, Vec<i64>)>> {
     let mut select = connection.prepare_cached(
         "select msg.id, session, seq, entry, project from msg join session on session.id = msg.session
          where msg.id in (select ?1 union all select id from msg where origin = ?1)

@@ -7,15 +7,21 @@
 mod anchors;
 mod context;
 mod group;
+mod scope;
 mod score;
 
 use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::message::Role;
+use crate::store::index;
 use crate::text::matcher::{Matcher, Matches};
 use crate::text::snippet;
 use crate::text::terms::Query;
+
+use anchors::Anchors;
+use scope::Scope;
+use score::Candidates;
 
 pub use anchors::Frequencies;
 pub use score::Weights;
@@ -131,6 +137,7 @@ struct Job<'a> {
     connection: &'a Connection,
     matcher: &'a Matcher,
     options: &'a Options,
+    scope: &'a Scope,
     left_out: &'a group::LeftOut<'a>,
     weights: &'a Weights,
 }
@@ -162,23 +169,33 @@ pub fn search_with(
         searched: group::searched(connection, cache, options)?,
         ..Found::default()
     };
+    let averages = index::averages(connection)?;
     let matcher = Matcher::new(&query);
     let left_out = group::LeftOut::new(connection, &options.exclude)?;
-    let Some(mut anchors) = anchors::fetch(connection, cache, &query, &matcher, options, weights)? else {
+    if matcher.terms.is_empty() {
         return Ok(found);
-    };
-    found.missing = std::mem::take(&mut anchors.missing);
-    found.complete &= anchors.complete;
+    }
     let limit = if options.limit == 0 { 10 } else { options.limit };
+    let wanted = limit + options.offset;
 
     let mut matches = Matches::default();
-    let job = Job { connection, matcher: &matcher, options, left_out: &left_out, weights };
-    let mut reader = score::Reader::new(&job, &anchors, &mut matches);
-    let mut scored = score::candidates(&mut reader, &anchors, weights.candidates.max(limit + options.offset))?;
-    context::rank(&mut scored.messages, &mut reader, weights, !matcher.has_quotes())?;
-    found.total = if matcher.has_quotes() { scored.messages.len() } else { anchors.candidates.len() - scored.left_out };
-    found.total = found.total.max(scored.messages.len());
-    found.total_is_capped = anchors.capped || matcher.has_quotes() && scored.unread > 0;
+    let mut exact = false;
+    let (anchors, scope, scored) = loop {
+        let over = (&found.searched, averages.messages);
+        let Some(scope) = Scope::new(connection, cache, &query, options, over, exact)? else { return Ok(found) };
+        let anchors = anchors::fetch(connection, cache, &query, &matcher, &scope, averages, weights)?;
+        let job = Job { connection, matcher: &matcher, options, scope: &scope, left_out: &left_out, weights };
+        let scored = rank(&job, &anchors, &mut matches, wanted)?;
+        // What the rows left out of a few postings says nothing about the many that were not read.
+        exact = scope.sieves && scored.messages.len() < wanted && (anchors.capped || scored.unread > 0);
+        if !exact {
+            break (anchors, scope, scored);
+        }
+    };
+    found.missing = anchors.missing;
+    let is_counted = !matcher.has_quotes() && !scope.sieves;
+    found.total = if is_counted { anchors.candidates.len() - scored.left_out } else { 0 }.max(scored.messages.len());
+    found.total_is_capped = anchors.capped || !is_counted && scored.unread > 0;
     found.complete &= !(matcher.has_quotes() && (anchors.capped || scored.unread > 0));
     if let Some(best) = scored.messages.first() {
         found.tier = if best.has_all && found.missing.is_empty() { Tier::All } else { Tier::Some };
@@ -190,7 +207,7 @@ pub fn search_with(
         if found.hits.len() == limit {
             break;
         }
-        let Some((place, copies)) = group::place(&job, message)? else { continue };
+        let Some((place, copies)) = group::place(connection, options, message)? else { continue };
         if passed_over < options.offset {
             passed_over += 1;
             continue;
@@ -222,10 +239,18 @@ pub fn search_with(
     Ok(found)
 }
 
+/// The candidates that were read, `wanted` of them if there are as many, best first by all that is known of them.
+fn rank(job: &Job<'_>, anchors: &Anchors, matches: &mut Matches, wanted: usize) -> Result<Candidates> {
+    let mut reader = score::Reader::new(job, anchors, matches)?;
+    let mut scored = score::candidates(&mut reader, anchors, wanted)?;
+    context::rank(&mut scored.messages, &mut reader, job.weights, !job.matcher.has_quotes())?;
+    Ok(scored)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{index, schema};
+    use crate::store::schema;
 
     const HOUR: i64 = 3_600_000;
 
@@ -254,9 +279,9 @@ mod tests {
             let run = |sql: &str, values: &[&dyn rusqlite::ToSql]| self.0.execute(sql, values).unwrap();
             run("insert or ignore into project values (?, ?, ?)", &[&session, &format!("/p/{session}"), &"p"]);
             run(
-                "insert into session (id, key, project, started_at, messages) values (?1, 's' || ?1, ?1, ?2, 1)
-                 on conflict do update set messages = messages + 1",
-                &[&session, &(session * HOUR)],
+                "insert into session (id, key, project, started_at, last_at, messages) values (?1, 's' || ?1, ?1, ?2, ?3, 1)
+                 on conflict do update set messages = messages + 1, last_at = max(last_at, excluded.last_at)",
+                &[&session, &(session * HOUR), &(id * HOUR)],
             );
             let seq: i64 = self
                 .0
@@ -419,6 +444,69 @@ mod tests {
         assert_eq!(ids, [100, 101, 102]);
         let role = Options { role: Some(Role::User), ..Options::default() };
         assert_eq!(corpus.find_with("cache", &role).tier, Tier::None);
+    }
+
+    #[test]
+    fn a_broad_filter_never_starves_the_result_either() {
+        // Half of the messages are the person's, but of those with the word only the two oldest.
+        let corpus = Corpus::new(&[]);
+        for id in 1..8000 {
+            match id {
+                3 | 5 => corpus.add(id, id, Role::User, "the cache"),
+                _ if id % 2 == 0 => corpus.add(id, 1, Role::Assistant, "the cache"),
+                _ => corpus.add(id, 1, Role::User, "else"),
+            }
+        }
+        let role = Options { role: Some(Role::User), ..Options::default() };
+        let found = corpus.find_with("cache", &role);
+        assert_eq!(found.hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), [5, 3]);
+        assert!(found.complete && !found.total_is_capped && found.total == 2);
+        let copied = Options { projects: Some(vec![1]), ..Options::default() };
+        assert_eq!(corpus.find_with("cache", &copied).hits.len(), 10);
+    }
+
+    #[test]
+    fn a_broad_filter_is_met_by_any_copy() {
+        let corpus = Corpus::new(&[(1, "zebra"), (1, "lion"), (2, "zebra again")]);
+        corpus.copy(10, 2, 1, "zebra", &[1, 2]);
+        let fork = Options { sessions: Some(vec![2]), ..Options::default() };
+        let ids: Vec<i64> = corpus.find_with("zebra", &fork).hits.iter().map(|hit| hit.id).collect();
+        assert_eq!(ids, [10, 3]);
+    }
+
+    #[test]
+    fn an_open_stretch_of_time_is_as_exact_as_a_closed_one() {
+        let corpus = Corpus::new(&[]);
+        for id in 1..4000 {
+            corpus.add(id, 1, Role::User, "cache");
+        }
+        let ids = |since, until| {
+            let options = Options { since, until, limit: 50, ..Options::default() };
+            let mut ids: Vec<i64> = corpus.find_with("cache", &options).hits.iter().map(|hit| hit.id).collect();
+            ids.sort_unstable();
+            ids
+        };
+        assert_eq!(ids(None, Some(4 * HOUR)), [1, 2, 3]);
+        assert_eq!(ids(Some(3997 * HOUR), None), [3997, 3998, 3999]);
+        assert!(ids(Some(4000 * HOUR), None).is_empty() && ids(None, Some(HOUR)).is_empty());
+    }
+
+    #[test]
+    fn a_phrase_of_common_words_is_found_among_all_that_have_them() {
+        let corpus = Corpus::new(&[(1, "it is what it is")]);
+        for id in 2..2500 {
+            corpus.add(id, 2, Role::User, "what it is, is it");
+        }
+        let phrase = "\"it is what it is\"";
+        assert_eq!(corpus.ids(phrase), [1]);
+        assert_eq!(corpus.ids(&format!("{phrase} unheard")), [1]);
+        assert!(corpus.ids("\"it is unheard\"").is_empty());
+        assert!(corpus.find(phrase).complete && corpus.find("what it is").complete);
+        for id in 2500..4000 {
+            corpus.add(id, 2, Role::User, "what it is, is it");
+        }
+        let found = corpus.find(phrase);
+        assert!(found.hits.is_empty() && !found.complete, "what was not looked at is owned up to");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a candidate's text is worth: BM25 over the query's terms.
 
+use rusqlite::{CachedStatement, Row};
+
 use super::Job;
 use super::anchors::Anchors;
 use crate::error::Result;
@@ -17,6 +19,8 @@ pub struct Weights {
     pub candidates: usize,
     /// Candidates below this share of the best one's anchors are not read.
     pub prune: f32,
+    /// A candidate is worth at most this times the weight of what it holds and may hold; BM25's own limit is k1 + 1.
+    pub reach: f32,
     /// BM25's saturation of repetitions.
     pub k1: f32,
     /// BM25's share of the text's length.
@@ -57,6 +61,7 @@ impl Default for Weights {
             budget: 3000,
             candidates: 200,
             prune: 0.3,
+            reach: 1.6,
             k1: 1.2,
             b: 0.6,
             char: 0.15,
@@ -79,6 +84,9 @@ impl Default for Weights {
 
 /// Candidates that are read however little they hold.
 const ALWAYS: usize = 50;
+
+/// A candidate that cannot come before this many others matters little.
+const PAGE: usize = 10;
 
 /// Text that one search reads, in bytes: some thirty of the longest messages.
 const READ: usize = 2 << 20;
@@ -115,21 +123,51 @@ pub(super) struct Candidates {
     pub(super) unread: usize,
 }
 
-/// Reads and scores at most `most` of the candidates that meet the filters and hold what is quoted.
-pub(super) fn candidates(reader: &mut Reader<'_>, anchors: &Anchors, most: usize) -> Result<Candidates> {
+/// Reads and scores the candidates that meet the filters and hold what is quoted, `wanted` of them if there are as many.
+pub(super) fn candidates(reader: &mut Reader<'_>, anchors: &Anchors, wanted: usize) -> Result<Candidates> {
     let mut out = Candidates::default();
-    let least = reader.job.weights.prune * anchors.candidates.first().map_or(0.0, |&(_, weight)| weight);
+    let Weights { prune, reach, candidates, .. } = *reader.job.weights;
+    let most = candidates.max(wanted);
+    // A phrase of common words is in few of its candidates: reading on tells only how many more there are.
+    let enough = if reader.job.matcher.has_quotes() { READ / 4 } else { READ };
+    let least = prune * anchors.candidates.first().map_or(0.0, |&(_, weight)| weight);
+    let mut best = Best::default();
     for (number, &(id, weight)) in anchors.candidates.iter().enumerate() {
-        if out.messages.len() >= most || reader.read > READ || weight < least && number >= ALWAYS {
+        let cannot_matter = weight < least || reach * (weight + anchors.unread) < best.last();
+        if out.messages.len() >= most
+            || reader.read > READ
+            || reader.read > enough && out.messages.len() >= wanted
+            || cannot_matter && out.messages.len() >= ALWAYS
+        {
             out.unread = anchors.candidates.len() - number;
             break;
         }
         match reader.row(id)? {
-            Some(scored) => out.messages.push(scored),
+            Some(scored) => {
+                best.add(scored.own);
+                out.messages.push(scored);
+            }
             None => out.left_out += 1,
         }
     }
     Ok(out)
+}
+
+/// The best few scores so far.
+#[derive(Default)]
+struct Best([f32; PAGE]);
+
+impl Best {
+    fn add(&mut self, score: f32) {
+        if let Some(last) = self.0.last_mut().filter(|last| score > **last) {
+            *last = score;
+            self.0.sort_unstable_by(|a, b| b.total_cmp(a));
+        }
+    }
+
+    fn last(&self) -> f32 {
+        self.0.last().copied().unwrap_or_default()
+    }
 }
 
 /// Reads messages and scores them.
@@ -137,65 +175,74 @@ pub(super) struct Reader<'a> {
     job: &'a Job<'a>,
     scorer: Scorer<'a>,
     matches: &'a mut Matches,
+    by_id: CachedStatement<'a>,
     /// Bytes of text read.
     read: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(job: &'a Job<'a>, anchors: &'a Anchors, matches: &'a mut Matches) -> Self {
-        Reader { job, scorer: Scorer::new(job, anchors), matches, read: 0 }
+    pub(super) fn new(job: &'a Job<'a>, anchors: &'a Anchors, matches: &'a mut Matches) -> Result<Self> {
+        let by_id = job.connection.prepare_cached(&format!("{ROW} where id = ?"))?;
+        Ok(Reader { job, scorer: Scorer::new(job, anchors), matches, by_id, read: 0 })
     }
 
     /// The message with this id; nothing when filters or quotes leave it out.
     fn row(&mut self, id: i64) -> Result<Option<Scored>> {
-        self.select("select id, session, seq, ts, role, flags, entry, text from msg where id = ?", [id])
-    }
-
-    /// A session's messages at a place.
-    pub(super) fn place(&mut self, session: i64, seq: i64) -> Result<Option<Scored>> {
-        self.select(
-            "select id, session, seq, ts, role, flags, entry, text from msg where session = ? and seq = ?",
-            [session, seq],
-        )
-    }
-
-    fn select(&mut self, sql: &str, key: impl rusqlite::Params) -> Result<Option<Scored>> {
-        let Job { connection, matcher, options, left_out, .. } = *self.job;
-        let mut select = connection.prepare_cached(sql)?;
-        let mut rows = select.query(key)?;
+        let mut rows = self.by_id.query([id])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        let (id, session, seq, flags): (i64, i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(5)?);
-        let entry = row.get_ref(6)?.as_str_or_null().unwrap_or_default();
-        let (ts, role) = (row.get(3)?, Role::from_code(row.get(4)?).unwrap_or(Role::Assistant));
-        if options.for_model && flags & 2 != 0
-            || options.role.is_some_and(|wanted| wanted != role)
-            || options.since.is_some_and(|since| ts < since)
-            || options.until.is_some_and(|until| ts >= until)
-            || left_out.has(id, session, seq, entry)
-        {
-            return Ok(None);
-        }
-        let Some(text) = row.get_ref(7)?.as_str_or_null().unwrap_or_default() else { return Ok(None) };
-        self.read += text.len();
-        matcher.find(text, self.matches);
-        if !matcher.has_phrases(self.matches) {
-            return Ok(None);
-        }
-        let (own, parts, has_all) = self.scorer.score(self.matches, role);
-        Ok(Some(Scored {
-            id,
-            session,
-            seq,
-            ts,
-            role,
-            own,
-            score: own,
-            parts,
-            length: self.matches.length,
-            asks: text.trim_end().ends_with(['?', '？']),
-            has_all,
-        }))
+        score(self.job, &self.scorer, self.matches, &mut self.read, row)
     }
+
+    /// A session's message at a place.
+    pub(super) fn place(&mut self, session: i64, seq: i64) -> Result<Option<Scored>> {
+        let mut select = self.job.connection.prepare_cached(&format!("{ROW} where session = ? and seq = ?"))?;
+        let mut rows = select.query([session, seq])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        score(self.job, &self.scorer, self.matches, &mut self.read, row)
+    }
+}
+
+const ROW: &str = "select id, session, seq, ts, role, flags, entry, text from msg";
+
+/// What a row is worth; nothing when filters or quotes leave it out.
+fn score(
+    job: &Job<'_>,
+    scorer: &Scorer<'_>,
+    matches: &mut Matches,
+    read: &mut usize,
+    row: &Row<'_>,
+) -> Result<Option<Scored>> {
+    let Job { connection, matcher, options, scope, left_out, .. } = *job;
+    let (id, session, seq, ts): (i64, i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+    let role = Role::from_code(row.get(4)?).unwrap_or(Role::Assistant);
+    if options.role.is_some_and(|wanted| wanted != role)
+        || options.since.is_some_and(|since| ts < since)
+        || options.until.is_some_and(|until| ts >= until)
+        || options.for_model && row.get::<_, i64>(5)? & 2 != 0
+        || left_out.has(id, session, seq, || row.get_ref(6).ok()?.as_str_or_null().ok()?)
+        || !scope.has(connection, id, session)?
+    {
+        return Ok(None);
+    }
+    let Some(text) = row.get_ref(7)?.as_str_or_null().unwrap_or_default() else { return Ok(None) };
+    *read += text.len();
+    if !matcher.find(text, matches) {
+        return Ok(None);
+    }
+    let (own, parts, has_all) = scorer.score(matches, role);
+    Ok(Some(Scored {
+        id,
+        session,
+        seq,
+        ts,
+        role,
+        own,
+        score: own,
+        parts,
+        length: matches.length,
+        asks: text.trim_end().ends_with(['?', '？']),
+        has_all,
+    }))
 }
 
 struct Scorer<'a> {

@@ -92,6 +92,11 @@ pub(crate) fn filter(kind: char, number: i64) -> String {
     format!("!{kind}{number}")
 }
 
+/// A term in FTS5's language, where nothing in it is an operator.
+pub(crate) fn literal(term: &str) -> String {
+    format!("\"{}\"", term.replace('"', "\"\""))
+}
+
 /// Adds the message `id`.
 ///
 /// # Errors
@@ -241,8 +246,7 @@ mod tests {
 
     fn holders(connection: &Connection, term: &str) -> Vec<i64> {
         let mut select = connection.prepare("select rowid from term where term match ?").unwrap();
-        let query = format!("\"{}\"", term.replace('"', "\"\""));
-        select.query_map([query], |row| row.get(0)).unwrap().map(|id| id.unwrap()).collect()
+        select.query_map([literal(term)], |row| row.get(0)).unwrap().map(|id| id.unwrap()).collect()
     }
 
     #[test]

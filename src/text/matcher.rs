@@ -55,7 +55,6 @@ pub(crate) struct Matches {
     /// Characters and words of the text.
     pub(crate) length: u32,
     word: String,
-    squeezed: Vec<u32>,
     /// What words of the texts read so far are to the query, by their hash: stemming is most of the cost of English.
     met: HashMap<u64, Option<(u16, bool)>, Spreading>,
 }
@@ -176,10 +175,15 @@ impl Matcher {
         (self.terms.len() - 1) as u16
     }
 
-    /// Finds the terms in a text; what was in `matches` is gone.
-    pub(crate) fn find(&self, text: &str, matches: &mut Matches) {
+    /// Finds the terms in a text that has every quoted phrase as written; false when it has not. What was in `matches`
+    /// is gone.
+    pub(crate) fn find(&self, text: &str, matches: &mut Matches) -> bool {
         matches.folded.set_unplaced(text);
-        self.find_folded(matches);
+        let has_phrases = self.has_phrases(&matches.folded);
+        if has_phrases {
+            self.find_folded(matches);
+        }
+        has_phrases
     }
 
     /// Finds the terms in a text whose places will be asked for.
@@ -265,27 +269,34 @@ impl Matcher {
         !self.phrases.is_empty()
     }
 
-    /// Whether every quoted phrase stands in the text last looked through, as written.
-    pub(crate) fn has_phrases(&self, matches: &mut Matches) -> bool {
-        if self.phrases.is_empty() {
-            return true;
-        }
-        let Matches { folded, squeezed, .. } = matches;
-        squeezed.clear();
-        super::terms::squeeze(folded.units(), squeezed);
-        self.phrases.iter().all(|phrase| holds(squeezed, phrase))
+    /// Whether every quoted phrase stands in the folded text, as written.
+    fn has_phrases(&self, folded: &Folded) -> bool {
+        self.phrases.iter().all(|phrase| holds(folded.units(), phrase))
     }
 }
 
-/// Whether a phrase stands in a text, both squeezed, and not inside longer words.
+/// Whether a squeezed phrase stands in a text, any white space being one space, and not inside longer words.
 fn holds(text: &[u32], phrase: &[u32]) -> bool {
     let (Some(&first), Some(&last)) = (phrase.first(), phrase.last()) else { return true };
     let is_word = |unit: Option<&u32>| unit.is_some_and(|&unit| unit & class::WORD != 0);
-    let matches = |window: &[u32]| window.iter().zip(phrase).all(|(a, b)| character(*a) == character(*b));
-    text.windows(phrase.len()).enumerate().any(|(at, window)| {
-        window.first().is_some_and(|unit| character(*unit) == character(first))
-            && matches(window)
-            && !(is_word(Some(&first)) && at.checked_sub(1).is_some_and(|before| is_word(text.get(before))))
-            && !(is_word(Some(&last)) && is_word(text.get(at + phrase.len())))
+    let ends = |start: usize| {
+        let mut at = start;
+        for &wanted in phrase {
+            let unit = *text.get(at)?;
+            if wanted & unit & class::SPACE != 0 {
+                at += text.get(at..)?.iter().take_while(|&&unit| unit & class::SPACE != 0).count();
+            } else if character(wanted) == character(unit) {
+                at += 1;
+            } else {
+                return None;
+            }
+        }
+        Some(at)
+    };
+    text.iter().enumerate().filter(|&(_, &unit)| character(unit) == character(first)).any(|(start, _)| {
+        ends(start).is_some_and(|end| {
+            !(is_word(Some(&first)) && start.checked_sub(1).is_some_and(|before| is_word(text.get(before))))
+                && !(is_word(Some(&last)) && is_word(text.get(end)))
+        })
     })
 }
