@@ -295,8 +295,8 @@ fn holds(text: &[u32], phrase: &[u32]) -> bool {
     };
     text.iter().enumerate().filter(|&(_, &unit)| character(unit) == character(first)).any(|(start, _)| {
         ends(start).is_some_and(|end| {
-            !(is_word(Some(&first)) && start.checked_sub(1).is_some_and(|before| is_word(text.get(before))))
-                && !(is_word(Some(&last)) && is_word(text.get(end)))
+            let before = start.checked_sub(1).and_then(|before| text.get(before));
+            !(is_word(Some(&first)) && is_word(before) || is_word(Some(&last)) && is_word(text.get(end)))
         })
     })
 }
