@@ -19,17 +19,17 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::store::{self, Cursor, FileState, Progress as Step, Session, Store};
+use crate::store::{self, Cursor, FileState, Progress as Step, Share, Store};
 
 pub use report::{Progress, Report, Skipped};
 use stream::{Batch, Opened, Stream};
 pub use tail::{Tail, tail};
 use walk::Found;
 
-/// Entries of one batch at most, and bytes read for it.
-const BATCH: usize = 400;
-const BATCH_BYTES: u64 = 1 << 20;
-/// Batches that may wait for the writer.
+/// Entries of one parcel at most, and bytes read for it.
+const PARCEL: usize = 400;
+const PARCEL_BYTES: u64 = 1 << 20;
+/// Parcels that may wait for the writer.
 const AHEAD: usize = 4;
 /// How often progress is told.
 const TELL: Duration = Duration::from_millis(100);
@@ -150,15 +150,22 @@ fn is_unchanged(file: &Found, known: &HashMap<String, FileState>) -> bool {
     known.get(&*file.path.to_string_lossy()).is_some_and(|state| file.stamp.is_unchanged(state))
 }
 
-/// What reaches the writer.
-enum Parcel {
-    /// The next file's entries follow.
-    Begin(String, Box<Session>, Option<FileState>),
-    Entries(Batch),
-    /// The file has no more.
-    Done {
-        size: u64,
-    },
+/// What reaches the writer at once: parts of as many files as come to a parcel's size.
+#[derive(Default)]
+struct Parcel {
+    parts: Vec<Part>,
+    /// Entries in it, and bytes read for them.
+    entries: usize,
+    bytes: u64,
+    /// Where the reader was then: files read to their end, and bytes of all files passed.
+    files_done: usize,
+    bytes_done: u64,
+}
+
+struct Part {
+    /// Where the file begins; `None` when this goes on with the file before.
+    cursor: Option<Cursor>,
+    batch: Batch,
 }
 
 /// What the reading thread has to say in the end.
@@ -175,39 +182,43 @@ struct Reader<'a, C> {
     cancelled: &'a C,
 }
 
+// `None` ends the reading: the writer is gone, its error says why, or the import was cancelled.
 impl<C: Fn() -> bool> Reader<'_, C> {
     fn run(&self, send: &SyncSender<Parcel>) -> Read {
         let mut read = Read::default();
-        for file in self.files {
-            // The writer is gone when it failed; its error says why.
-            if (self.cancelled)() || self.read(file, send, &mut read).is_none() {
-                break;
-            }
+        let mut parcel = Parcel::default();
+        let all = self.files.iter().try_for_each(|file| self.read(file, &mut parcel, send, &mut read));
+        if all.is_some() {
+            // Should the writer be gone, its error says why.
+            let _ = send.send(parcel);
         }
         read
     }
 
-    fn read(&self, file: &Found, send: &SyncSender<Parcel>, read: &mut Read) -> Option<()> {
+    fn read(&self, file: &Found, parcel: &mut Parcel, send: &SyncSender<Parcel>, read: &mut Read) -> Option<()> {
+        if (self.cancelled)() {
+            return None;
+        }
+        let passed = parcel.bytes_done + file.size;
         if !is_unchanged(file, self.known) {
             let name = file.path.to_string_lossy().into_owned();
             match Stream::open(&file.path, self.known.get(&name).cloned(), self.store.rules()) {
                 Ok(Opened::Stream(mut stream)) => {
-                    let state = stream.state.take();
-                    send.send(Parcel::Begin(name, Box::new(stream.session.clone()), state)).ok()?;
+                    let mut cursor = Some(Cursor::new(&name, stream.session.clone(), stream.state.take()));
                     loop {
-                        match stream.next(BATCH, BATCH_BYTES) {
+                        let room = PARCEL.saturating_sub(parcel.entries).max(1);
+                        match stream.next(room, PARCEL_BYTES.saturating_sub(parcel.bytes).max(1)) {
                             Ok(Some(mut batch)) => {
                                 batch.cut_terms();
-                                send.send(Parcel::Entries(batch)).ok()?;
+                                parcel.bytes_done = (parcel.bytes_done + batch.bytes).min(passed);
+                                parcel.add(Part { cursor: cursor.take(), batch });
+                                self.send_when_full(parcel, send)?;
                             }
                             Ok(None) => break,
                             Err(error) => {
                                 read.skipped.push(Skipped::whole(&file.path, format!("cannot be read on: {error}")));
                                 break;
                             }
-                        }
-                        if (self.cancelled)() {
-                            return None;
                         }
                     }
                     read.skipped.append(&mut stream.skipped);
@@ -219,7 +230,25 @@ impl<C: Fn() -> bool> Reader<'_, C> {
                 Err(error) => read.skipped.push(Skipped::whole(&file.path, format!("cannot be read: {error}"))),
             }
         }
-        send.send(Parcel::Done { size: file.size }).ok()
+        parcel.bytes_done = passed;
+        parcel.files_done += 1;
+        Some(())
+    }
+
+    fn send_when_full(&self, parcel: &mut Parcel, send: &SyncSender<Parcel>) -> Option<()> {
+        if parcel.entries >= PARCEL || parcel.bytes >= PARCEL_BYTES {
+            let next = Parcel { files_done: parcel.files_done, bytes_done: parcel.bytes_done, ..Parcel::default() };
+            send.send(std::mem::replace(parcel, next)).ok()?;
+        }
+        (!(self.cancelled)()).then_some(())
+    }
+}
+
+impl Parcel {
+    fn add(&mut self, part: Part) {
+        self.entries += part.batch.entries.len();
+        self.bytes += part.batch.bytes;
+        self.parts.push(part);
     }
 }
 
@@ -233,66 +262,56 @@ struct Writer<'a, C> {
 impl<C: Fn() -> bool> Writer<'_, C> {
     fn run(&mut self, receive: &Receiver<Parcel>, tell: &mut impl FnMut(&Progress)) -> Result<()> {
         let mut told = Instant::now();
-        let mut cursor: Option<Cursor> = None;
-        let (mut done, mut read) = (0, 0);
+        // The file whose next part may come in the next parcel.
+        let mut open: Option<Cursor> = None;
         for parcel in receive {
-            match parcel {
-                Parcel::Begin(path, session, state) => {
-                    self.report.sessions += 1;
-                    cursor = Some(Cursor::new(&path, *session, state));
-                }
-                Parcel::Entries(batch) => {
-                    read += batch.bytes;
-                    self.report.bytes += batch.bytes;
-                    if let Some(reading) = &mut cursor
-                        && !self.write(reading, &batch)?
-                    {
-                        cursor = None;
-                    }
-                }
-                Parcel::Done { size } => {
-                    self.close(cursor.take());
-                    done += size;
-                    read = 0;
-                    self.progress.files_done += 1;
-                }
-            }
-            self.progress.bytes_done = (done + read).min(self.progress.bytes);
-            let underway = cursor.as_ref().map_or(0, |cursor| cursor.counts.stored);
+            self.progress.files_done = parcel.files_done;
+            self.progress.bytes_done = parcel.bytes_done.min(self.progress.bytes);
+            self.report.bytes += parcel.bytes;
+            self.write(&mut open, parcel.parts)?;
+            let underway = open.as_ref().map_or(0, |cursor| cursor.counts.stored);
+            self.progress.stored = self.report.stored + underway;
             if told.elapsed() >= TELL {
                 told = Instant::now();
-                tell(&Progress { stored: self.report.stored + underway, ..self.progress });
+                tell(&self.progress);
             }
             if (self.cancelled)() {
                 break;
             }
         }
-        self.close(cursor);
+        self.close(open);
         self.progress.stored = self.report.stored;
         Ok(())
     }
 
-    /// Writes a batch in as many transactions as it takes; false when the rest of the file is not to be read.
-    fn write(&mut self, cursor: &mut Cursor, batch: &Batch) -> Result<bool> {
-        let mut rest = batch.entries.as_slice();
-        loop {
-            match self.store.apply_in_background(cursor, rest, Some(batch.end))? {
-                Step::Applied(count) => rest = rest.get(count..).unwrap_or_default(),
-                // Another process or the session's own tail reads the same file: it stores the same.
-                Step::Overtaken => return Ok(false),
-                Step::Private => {
-                    let reason = "its folder is one of those never kept (excludeFolders)";
-                    self.report.skipped.push(Skipped::whole(cursor.path().as_ref(), reason));
-                    return Ok(false);
-                }
+    /// Writes parts of files in as many transactions as it takes.
+    fn write(&mut self, open: &mut Option<Cursor>, parts: Vec<Part>) -> Result<()> {
+        let mut shares = Vec::with_capacity(parts.len());
+        for Part { cursor, batch } in parts {
+            if cursor.is_some() {
+                self.report.sessions += 1;
+                self.close(open.take());
             }
-            if rest.is_empty() {
-                return Ok(true);
-            }
-            if (self.cancelled)() {
-                return Ok(false);
+            // The rest of a file that is not to be read on has no cursor.
+            if let Some(cursor) = cursor.or_else(|| open.take()) {
+                shares.push(Share::new(cursor, batch.entries, Some(batch.end)));
             }
         }
+        while !self.store.apply_in_background(&mut shares)? && !(self.cancelled)() {}
+        for share in shares {
+            self.close(open.take());
+            match share.ended {
+                Some(Step::Applied(_)) | None => *open = Some(share.cursor),
+                // Another process or the session's own tail reads the same file: it stores the same.
+                Some(Step::Overtaken) => self.close(Some(share.cursor)),
+                Some(Step::Private) => {
+                    let reason = "its folder is one of those never kept (excludeFolders)";
+                    self.report.skipped.push(Skipped::whole(share.cursor.path().as_ref(), reason));
+                    self.close(Some(share.cursor));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn close(&mut self, cursor: Option<Cursor>) {

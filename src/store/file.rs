@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, named_params};
 
 use super::session::Session;
-use super::write::{self, Found, New};
+use super::write::{self, Found, Home, New};
 use super::{Store, session};
 use crate::error::Result;
 use crate::message::{Body, Entry, Role};
@@ -65,6 +65,24 @@ pub struct Placed {
     pub line: u64,
     /// No other entry of the same line follows: what was read may be remembered up to here.
     pub last: bool,
+}
+
+/// Entries of one file on their way into the store. Several files' shares go in together, because every commit costs a
+/// flush of the index, and most files are short.
+pub struct Share {
+    pub cursor: Cursor,
+    entries: Vec<Placed>,
+    end: Option<Mark>,
+    applied: usize,
+    /// How it ended; `None` while entries wait to be applied.
+    pub ended: Option<Progress>,
+}
+
+impl Share {
+    /// What is to be applied at `cursor`; `end` is what to remember of the file then.
+    pub fn new(cursor: Cursor, entries: Vec<Placed>, end: Option<Mark>) -> Share {
+        Share { cursor, entries, end, applied: 0, ended: None }
+    }
 }
 
 /// How a call that applies entries ended.
@@ -149,11 +167,24 @@ impl Store {
         self.writing(|connection| self.apply_some(connection, cursor, entries, end, || false))
     }
 
-    /// The same in the background: stops early when its time is up or a capture waits.
-    pub fn apply_in_background(&self, cursor: &mut Cursor, entries: &[Placed], end: Option<Mark>) -> Result<Progress> {
+    /// The same in the background, for several files: stops early when its time is up or a capture waits. True when
+    /// every share has ended; else it is to be called again.
+    pub fn apply_in_background(&self, shares: &mut [Share]) -> Result<bool> {
         self.in_background(|connection| {
             self.slot(connection, |connection, slot| {
-                self.apply_some(connection, cursor, entries, end, || slot.is_over())
+                for share in shares.iter_mut().filter(|share| share.ended.is_none()) {
+                    let rest = share.entries.get(share.applied..).unwrap_or_default();
+                    let progress =
+                        self.apply_some(connection, &mut share.cursor, rest, share.end, || slot.is_over())?;
+                    match progress {
+                        Progress::Applied(count) if count < rest.len() => share.applied += count,
+                        ended => share.ended = Some(ended),
+                    }
+                    if slot.is_over() {
+                        break;
+                    }
+                }
+                Ok(shares.iter().all(|share| share.ended.is_some()))
             })
         })
     }
@@ -185,7 +216,8 @@ impl Store {
         if self.is_private(connection, number)? {
             return Ok(Progress::Private);
         }
-        let mut reading = Reading::start(connection, cursor, number)?;
+        let key = cursor.session.id.clone();
+        let mut reading = Reading::start(connection, cursor, Home::of(connection, &key, number)?)?;
         let mut applied = 0;
         for placed in entries {
             reading.apply(&placed.entry, placed.terms.as_deref())?;
@@ -217,7 +249,7 @@ impl Store {
 struct Reading<'a> {
     connection: &'a Connection,
     cursor: &'a mut Cursor,
-    session: i64,
+    home: Home<'a>,
     started_at: i64,
     /// The row at `placed`.
     previous: i64,
@@ -232,7 +264,8 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn start(connection: &'a Connection, cursor: &'a mut Cursor, session: i64) -> Result<Reading<'a>> {
+    fn start(connection: &'a Connection, cursor: &'a mut Cursor, home: Home<'a>) -> Result<Reading<'a>> {
+        let session = home.session;
         let placed = cursor.state.placed;
         let started_at = connection
             .prepare_cached("select started_at from session where id = ?1")?
@@ -248,7 +281,7 @@ impl<'a> Reading<'a> {
         Ok(Reading {
             connection,
             cursor,
-            session,
+            home,
             started_at,
             previous,
             waiting: last > placed,
@@ -272,7 +305,7 @@ impl<'a> Reading<'a> {
                 }
             }
             Body::Nothing(Some(role)) => self.nothing.push((*role, ts)),
-            Body::Name(name) => write::rename(self.connection, self.session, name.as_deref())?,
+            Body::Name(name) => write::rename(self.connection, self.home.session, name.as_deref())?,
             Body::Nothing(None) | Body::Unknown(_) => {}
             Body::Header(_) => return Ok(()),
         }
@@ -299,7 +332,7 @@ impl<'a> Reading<'a> {
         let known = self
             .connection
             .prepare_cached("select id from msg where session = ?1 and entry = ?2")?
-            .query_row((self.session, parent), |row| row.get(0))
+            .query_row((self.home.session, parent), |row| row.get(0))
             .optional()?;
         if let Some(id) = known {
             return Ok(id);
@@ -314,11 +347,15 @@ impl<'a> Reading<'a> {
         let seq = placed + 1;
         let follows = ancestor == self.previous || (ancestor == 0 && placed == 0);
         let parent = (!follows).then_some(ancestor);
-        let found = write::find(self.connection, self.session, new, placed, 0)?;
+        let found = if self.waiting {
+            write::find(self.connection, &self.home, new, placed, 0)?
+        } else {
+            write::find_none(self.connection, &self.home, new)?
+        };
         let id = match found {
             Found::Unwanted => return Ok(None),
             Found::Row(row) => {
-                if write::claim(self.connection, self.session, &row, new)? {
+                if write::claim(self.connection, self.home.session, &row, new)? {
                     self.cursor.counts.changed += 1;
                     self.cursor.stirred = true;
                 }
@@ -345,7 +382,7 @@ impl<'a> Reading<'a> {
                 if self.opening.is_none() && new.kept.role == Role::User {
                     self.opening = Some(new.kept.text.chars().take(200).collect());
                 }
-                write::insert(self.connection, self.session, seq, parent, new)?
+                write::insert(self.connection, &self.home, seq, parent, new)?
             }
         };
         self.cursor.state.placed = seq;
@@ -359,7 +396,7 @@ impl<'a> Reading<'a> {
             self.parked = true;
             self.connection
                 .prepare_cached("update msg set seq = seq + ?3 where session = ?1 and seq > ?2 and seq < ?3")?
-                .execute((self.session, self.cursor.state.placed, PARKED))?;
+                .execute((self.home.session, self.cursor.state.placed, PARKED))?;
         }
         Ok(())
     }
@@ -372,14 +409,14 @@ impl<'a> Reading<'a> {
                     "update session set messages = messages + ?2, last_at = max(last_at, ?3),
                                         opening = coalesce(opening, ?4) where id = ?1",
                 )?
-                .execute((self.session, self.added, self.last_at, &self.opening))?;
+                .execute((self.home.session, self.added, self.last_at, &self.opening))?;
         }
         for (role, ts) in std::mem::take(&mut self.nothing) {
             if !self.waiting {
                 break;
             }
             let placed = self.cursor.state.placed;
-            if let Some(row) = write::unclaimed(self.connection, self.session, role, ts, placed)? {
+            if let Some(row) = write::unclaimed(self.connection, self.home.session, role, ts, placed)? {
                 write::remove(self.connection, row.id)?;
                 self.cursor.counts.changed += 1;
                 self.cursor.stirred = true;
@@ -395,7 +432,7 @@ impl<'a> Reading<'a> {
             let waiting: Vec<(i64, i64)> = self
                 .connection
                 .prepare_cached("select id, seq from msg where session = ?1 and seq > ?2 order by seq")?
-                .query_map((self.session, placed), |row| Ok((row.get(0)?, row.get(1)?)))?
+                .query_map((self.home.session, placed), |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<rusqlite::Result<_>>()?;
             for ((id, seq), place) in waiting.into_iter().zip(placed + 1..) {
                 if seq != place {
@@ -404,7 +441,7 @@ impl<'a> Reading<'a> {
             }
         }
         if std::mem::take(&mut self.cursor.stirred) {
-            session::recount(self.connection, self.session)?;
+            session::recount(self.connection, self.home.session)?;
         }
         Ok(())
     }

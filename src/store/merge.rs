@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::file::{Cursor, Mark, Placed, Progress};
+use super::file::{Cursor, Mark, Placed, Share};
 use super::session::Session;
 use super::{Store, forget, schema, write};
 use crate::error::{Error, Kind, Result};
@@ -47,16 +47,10 @@ impl Store {
                 let batch = theirs.messages(number, after, BATCH)?;
                 after += batch.len();
                 let ends = batch.len() < BATCH;
-                let mut rest = batch.as_slice();
-                loop {
-                    match self.apply_in_background(&mut cursor, rest, ends.then_some(Mark::START))? {
-                        Progress::Applied(count) => rest = rest.get(count..).unwrap_or_default(),
-                        Progress::Overtaken | Progress::Private => rest = &[],
-                    }
-                    if rest.is_empty() {
-                        break;
-                    }
-                }
+                let mut share = [Share::new(cursor, batch, ends.then_some(Mark::START))];
+                while !self.apply_in_background(&mut share)? {}
+                let [Share { cursor: reached, .. }] = share;
+                cursor = reached;
                 let so_far = Merged {
                     stored: merged.stored + cursor.counts.stored,
                     duplicates: merged.duplicates + cursor.counts.duplicates,

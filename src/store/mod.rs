@@ -37,7 +37,7 @@ use crate::error::{Error, Kind, Result};
 use crate::message::{Entry, Rules};
 
 pub use check::Health;
-pub use file::{Counts, Cursor, FileState, Mark, Placed, Progress};
+pub use file::{Counts, Cursor, FileState, Mark, Placed, Progress, Share};
 pub use forget::{Conditions, Forgotten};
 pub use merge::{Merged, is_store};
 pub use query::{Answer, Exclusion, Hit, Query};

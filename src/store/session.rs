@@ -196,6 +196,10 @@ fn words(query: Option<&str>) -> Vec<String> {
     query.map(|query| fold(query).split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
 }
 
+/// The session a fork came from: named, or the one whose file is named.
+const PARENT: &str =
+    "coalesce(:parent, (select key from session where :parent_file is not null and file = :parent_file))";
+
 /// Creates or completes the session's row, and returns its number.
 pub(super) fn begin(connection: &Connection, session: &Session) -> Result<i64> {
     let known = connection
@@ -211,27 +215,40 @@ pub(super) fn begin(connection: &Connection, session: &Session) -> Result<i64> {
     if moved && let Some((number, _)) = &known {
         super::write::unindex_session(connection, *number)?;
     }
-    let number = connection
-        .prepare_cached(
-            "insert into session (key, project, started_at, name, file, parent_file, parent)
-             values (:key, :project, :started_at, :name, :file, :parent_file,
-                     coalesce(:parent, (select key from session where :parent_file is not null and file = :parent_file)))
-             on conflict (key) do update set
-                 project     = excluded.project,
-                 started_at  = case when excluded.started_at > 0 then excluded.started_at else started_at end,
-                 name        = coalesce(excluded.name, name),
-                 file        = coalesce(excluded.file, file),
-                 parent_file = coalesce(excluded.parent_file, parent_file),
-                 parent      = coalesce(excluded.parent, parent)
-             returning id",
-        )?
-        .query_row(
-            named_params! {
-                ":key": session.id, ":project": project, ":started_at": session.started_at, ":name": session.name,
-                ":file": session.file, ":parent_file": session.parent_file, ":parent": session.parent,
-            },
-            |row| row.get(0),
-        )?;
+    // Not one statement with `on conflict`: SQLite opens a savepoint for that, at which FTS5 writes out all it holds.
+    let number = match known {
+        Some((number, _)) => {
+            connection
+                .prepare_cached(&format!(
+                    "update session set
+                         project     = :project,
+                         started_at  = case when :started_at > 0 then :started_at else started_at end,
+                         name        = coalesce(:name, name),
+                         file        = coalesce(:file, file),
+                         parent_file = coalesce(:parent_file, parent_file),
+                         parent      = coalesce({PARENT}, parent)
+                     where id = :id"
+                ))?
+                .execute(named_params! {
+                    ":id": number, ":project": project, ":started_at": session.started_at, ":name": session.name,
+                    ":file": session.file, ":parent_file": session.parent_file, ":parent": session.parent,
+                })?;
+            number
+        }
+        None => {
+            connection
+                .prepare_cached(&format!(
+                    "insert into session (key, project, started_at, name, file, parent_file, parent)
+                     values (:key, :project, :started_at, :name, :file, :parent_file, {PARENT})"
+                ))?
+                .execute(named_params! {
+                    ":key": session.id, ":project": project, ":started_at": session.started_at,
+                    ":name": session.name, ":file": session.file, ":parent_file": session.parent_file,
+                    ":parent": session.parent,
+                })?;
+            connection.last_insert_rowid()
+        }
+    };
     if moved {
         super::write::index_session(connection, number)?;
     }

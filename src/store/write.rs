@@ -90,7 +90,7 @@ impl Store {
                     return Ok(Captured::default());
                 }
                 let new = New { terms, ..New::of(entry.id.as_deref(), ts, kept, entry.id.is_some()) };
-                return self.capture_one(connection, number, &new);
+                return self.capture_one(connection, &Home::of(connection, session, number)?, &new);
             }
             Body::Header(header) => {
                 let session = session::Session {
@@ -112,23 +112,23 @@ impl Store {
         Ok(Captured::default())
     }
 
-    fn capture_one(&self, connection: &Connection, session: i64, new: &New<'_>) -> Result<Captured> {
+    fn capture_one(&self, connection: &Connection, home: &Home<'_>, new: &New<'_>) -> Result<Captured> {
         let nth = match (&new.entry, &new.kept.call) {
-            (None, Some(call)) => super::lock(&self.calls).nth((session, new.hash), call),
+            (None, Some(call)) => super::lock(&self.calls).nth((home.session, new.hash), call),
             _ => 0,
         };
-        match find(connection, session, new, 0, nth)? {
+        match find(connection, home, new, 0, nth)? {
             Found::Row(row) => {
-                if claim(connection, session, &row, new)? {
-                    session::recount(connection, session)?;
+                if claim(connection, home.session, &row, new)? {
+                    session::recount(connection, home.session)?;
                 }
                 Ok(Captured { stored: false, id: Some(row.id) })
             }
             Found::Unwanted => Ok(Captured::default()),
             Found::New => {
-                let seq = last_seq(connection, session)? + 1;
-                let id = insert(connection, session, seq, None, new)?;
-                grow(connection, session, new)?;
+                let seq = last_seq(connection, home.session)? + 1;
+                let id = insert(connection, home, seq, None, new)?;
+                grow(connection, home.session, new)?;
                 Ok(Captured { stored: true, id: Some(id) })
             }
         }
@@ -140,6 +140,19 @@ impl Store {
             .prepare_cached("select p.cwd from session s join project p on p.id = s.project where s.id = ?1")?
             .query_row([session], |row| row.get(0))?;
         Ok(self.private.covers(&cwd))
+    }
+}
+
+/// The session a message goes into: its number, pi's id for it, and its project's number.
+pub(super) struct Home<'a> {
+    pub(super) session: i64,
+    key: &'a str,
+    project: i64,
+}
+
+impl<'a> Home<'a> {
+    pub(super) fn of(connection: &Connection, key: &'a str, session: i64) -> Result<Home<'a>> {
+        Ok(Home { session, key, project: project_of(connection, session)? })
     }
 }
 
@@ -209,7 +222,8 @@ pub(super) enum Found {
 
 /// Looks for the row that stands for this message among those after `placed`: by pi's entry id, else by content, else
 /// (for what pi's file says) the next row without entry id of the same role and time, whose text the entry corrects.
-pub(super) fn find(connection: &Connection, session: i64, new: &New<'_>, placed: i64, nth: usize) -> Result<Found> {
+pub(super) fn find(connection: &Connection, home: &Home<'_>, new: &New<'_>, placed: i64, nth: usize) -> Result<Found> {
+    let session = home.session;
     let mut equals: Vec<Row> = connection
         .prepare_cached(
             "select id, seq, parent, entry from msg where hash = ?1 and session = ?2 and seq > ?3 order by seq",
@@ -228,7 +242,7 @@ pub(super) fn find(connection: &Connection, session: i64, new: &New<'_>, placed:
     if let Some(at) = at {
         return Ok(Found::Row(equals.swap_remove(at)));
     }
-    if is_unwanted(connection, session, new)? {
+    if is_unwanted(connection, home.key, new)? {
         return Ok(Found::Unwanted);
     }
     let row = if new.from_file { unclaimed(connection, session, new.kept.role, new.ts, placed)? } else { None };
@@ -254,17 +268,20 @@ pub(super) fn unclaimed(
         .optional()?)
 }
 
+/// What [`find`] would say where no row is left that could stand for a message.
+pub(super) fn find_none(connection: &Connection, home: &Home<'_>, new: &New<'_>) -> Result<Found> {
+    Ok(if is_unwanted(connection, home.key, new)? { Found::Unwanted } else { Found::New })
+}
+
 /// True when the message was forgotten or belongs to a silence.
-fn is_unwanted(connection: &Connection, session: i64, new: &New<'_>) -> Result<bool> {
-    let key: String =
-        connection.prepare_cached("select key from session where id = ?1")?.query_row([session], |row| row.get(0))?;
-    let slot = slot_hash(&key, new.kept.role, new.ts);
+fn is_unwanted(connection: &Connection, key: &str, new: &New<'_>) -> Result<bool> {
+    let slot = slot_hash(key, new.kept.role, new.ts);
     Ok(connection
         .prepare_cached(
             "select exists (select 1 from forgotten where hash in (?1, ?2))
                  or exists (select 1 from silence where session = ?3 and since <= ?4 and (until is null or ?4 < until))",
         )?
-        .query_row((new.hash, slot, &key, new.ts), |row| row.get(0))?)
+        .query_row((new.hash, slot, key, new.ts), |row| row.get(0))?)
 }
 
 /// Gives a row what the entry knows better: pi's entry id, and the file's text. True when the text changed.
@@ -306,11 +323,12 @@ fn origin(connection: &Connection, session: i64, new: &New<'_>) -> Result<Option
 /// Adds a row and its terms.
 pub(super) fn insert(
     connection: &Connection,
-    session: i64,
+    home: &Home<'_>,
     seq: i64,
     parent: Option<i64>,
     new: &New<'_>,
 ) -> Result<i64> {
+    let session = home.session;
     let origin = origin(connection, session, new)?;
     if let Some(origin) = origin {
         unindex(connection, origin)?;
@@ -329,14 +347,13 @@ pub(super) fn insert(
     match origin {
         Some(origin) => index_row(connection, origin)?,
         None => {
-            let project = project_of(connection, session)?;
             let doc = index::Doc {
                 text: &new.kept.text,
                 terms: new.terms,
                 role: new.kept.role,
                 ts: new.ts,
                 sessions: &[session],
-                projects: &[project],
+                projects: &[home.project],
             };
             index::add(connection, id, &doc)?;
         }
