@@ -108,6 +108,11 @@ export interface SearchOptions {
 	until?: number | string;
 	/** Leave out what is never shown to a model: the person's `!!` commands. Default false. */
 	forModel?: boolean;
+	/**
+	 * The hits will be shown by session: a session's hits after its sixth come after those of all others, so that a long
+	 * session does not push out the rest. Default false: by score alone.
+	 */
+	bySession?: boolean;
 }
 
 export interface Hit {

@@ -270,6 +270,7 @@ impl TryFrom<SearchOptions> for store::Query {
             since: options.since.map(Moment::since).transpose()?,
             until: options.until.map(Moment::until).transpose()?,
             for_model: options.for_model,
+            by_session: options.by_session,
         })
     }
 }
@@ -349,6 +350,7 @@ struct SearchOptions {
     since: Option<Moment>,
     until: Option<Moment>,
     for_model: bool,
+    by_session: bool,
 }
 
 #[derive(Default, Deserialize)]

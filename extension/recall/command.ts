@@ -112,7 +112,7 @@ async function list(memory: Memory, args: string, ctx: ExtensionCommandContext):
 		const waiting = sessions.length < SESSIONS ? await memory.waiting(ctx) : undefined;
 		return { text: sessionsForPerson(sessions, memory.words, waiting), data: sessions };
 	}
-	const result = store.search(words, { limit: RESULTS, ...filters });
+	const result = store.search(words, { limit: RESULTS, bySession: true, ...filters });
 	const waiting = result.hits.length === 0 ? await memory.waiting(ctx) : undefined;
 	return { text: searchForPerson(words, result, memory.words, waiting), data: result };
 }

@@ -110,7 +110,7 @@ function itemsOf(result: SearchResult): Item[] {
 
 function filters(query: Query, here?: string) {
 	const { session, role, since, until } = query;
-	return { project: query.project ?? here, session, role, since, until };
+	return { project: query.project ?? here, session, role, since, until, bySession: true };
 }
 
 /** A date without a time as the local day's beginning or end. */

@@ -8,6 +8,7 @@ use super::score::Scored;
 use super::{Exclude, Frequencies, Options, Searched};
 use crate::error::Result;
 use crate::store::index;
+use crate::text::terms::Spreading;
 
 /// Where a message stands.
 pub(super) struct Place {
@@ -39,6 +40,21 @@ pub(super) fn ranks(messages: &[Scored]) -> HashMap<i64, Rank> {
         rank.messages += 1;
     }
     ranks
+}
+
+/// The hits of a session that come before the other sessions' where hits are shown by session: of ten, four are for
+/// others. A smaller share costs more answers than it brings variety.
+const FIRST: usize = 6;
+
+/// Orders messages that come best first so that a long session does not push out the others.
+pub(super) fn share(messages: &mut Vec<Scored>) {
+    let mut seen: HashMap<i64, usize, Spreading> = HashMap::default();
+    let (first, rest): (Vec<Scored>, Vec<Scored>) = messages.drain(..).partition(|message| {
+        let seen = seen.entry(message.session).or_default();
+        *seen += 1;
+        *seen <= FIRST
+    });
+    messages.extend(first.into_iter().chain(rest));
 }
 
 /// The messages to leave out, ready to be asked about each.

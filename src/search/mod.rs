@@ -47,6 +47,8 @@ pub struct Options {
     pub until: Option<i64>,
     /// Leave out what the person keeps from the model.
     pub for_model: bool,
+    /// The hits are to be shown by session: a long one does not push out the others.
+    pub by_session: bool,
 }
 
 /// Messages to leave out.
@@ -180,7 +182,7 @@ pub fn search_with(
 
     let mut matches = Matches::default();
     let mut exact = false;
-    let (anchors, scope, scored) = loop {
+    let (anchors, scope, mut scored) = loop {
         let over = (&found.searched, averages.messages);
         let Some(scope) = Scope::new(connection, cache, &query, options, over, exact)? else { return Ok(found) };
         let anchors = anchors::fetch(connection, cache, &query, &matcher, &scope, averages, weights)?;
@@ -192,6 +194,9 @@ pub fn search_with(
             break (anchors, scope, scored);
         }
     };
+    if options.by_session {
+        group::share(&mut scored.messages);
+    }
     found.missing = anchors.missing;
     let is_counted = !matcher.has_quotes() && !scope.sieves;
     found.total = if is_counted { anchors.candidates.len() - scored.left_out } else { 0 }.max(scored.messages.len());
@@ -554,6 +559,22 @@ mod tests {
             (3, "something else entirely"),
         ]);
         assert_eq!(corpus.find("cache sharding").sessions[0], (1, 3));
+    }
+
+    #[test]
+    fn a_long_session_leaves_room_for_others_where_hits_are_shown_by_session() {
+        let long = (0..30).map(|_| (1, "the cache is sharded by project"));
+        let corpus = Corpus::new(
+            &long.chain([(2, "the cache has shards, among much else that is said here")]).collect::<Vec<_>>(),
+        );
+        let sessions = |by_session| {
+            let options = Options { by_session, ..Options::default() };
+            let found = corpus.find_with("sharded cache project", &options);
+            assert_eq!(found.hits.len(), 10);
+            found.sessions.iter().map(|&(session, _)| session).collect::<Vec<_>>()
+        };
+        assert_eq!(sessions(false), [1]);
+        assert_eq!(sessions(true), [1, 2]);
     }
 
     #[test]

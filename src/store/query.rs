@@ -24,6 +24,7 @@ pub struct Query {
     pub since: Option<i64>,
     pub until: Option<i64>,
     pub for_model: bool,
+    pub by_session: bool,
 }
 
 /// What to leave out, with its copies in other sessions.
@@ -94,6 +95,7 @@ impl Store {
                 since: wanted.since,
                 until: wanted.until,
                 for_model: wanted.for_model,
+                by_session: wanted.by_session,
             };
             let found = search::search(connection, &mut lock(&self.frequencies), query, &options)?;
             let mut keys = Keys::default();
