@@ -36,6 +36,11 @@ export class Memory {
 		this.words = wordsOf(this.config.language ?? languageOf(process.env));
 	}
 
+	/** Where the settings are. */
+	get configFile(): string {
+		return this.#read.file;
+	}
+
 	/** The open store; throws what keeps it from opening. */
 	get store(): MemoryStore {
 		if (this.#store) return this.#store;

@@ -5,7 +5,7 @@ import { type Static, Type } from "typebox";
 import type { Exclusion } from "../index.js";
 import { mend } from "./capture.ts";
 import { readForModel, searchForModel } from "./format.ts";
-import type { Memory } from "./memory.ts";
+import { type Memory, say } from "./memory.ts";
 import { renderers } from "./render.ts";
 
 const SearchParameters = Type.Object({
@@ -41,12 +41,28 @@ interface Failure {
 const SEARCH_MOST = 20;
 const READ_MOST = 50;
 
-/** Registers both tools. They are there also when memory is off, and then say why. */
+/**
+ * Registers both tools, also when memory is off: they then say why. At the session's start and not while pi loads:
+ * there two extensions with a tool of one name stop pi, here the one that has it is seen.
+ */
 export function tools(pi: ExtensionAPI, memory: Memory): void {
+	const search = `${memory.config.toolPrefix}session_search`;
+	const read = `${memory.config.toolPrefix}session_read`;
+	let registered = false;
+	pi.on("session_start", (_event, ctx) => {
+		if (registered) return;
+		const taken = pi.getAllTools().find(({ name }) => name === search || name === read);
+		if (taken) {
+			say(ctx, memory.words.toolTaken(taken.name, taken.sourceInfo.path, memory.configFile), "warning");
+			return;
+		}
+		register(pi, memory, search, read);
+		registered = true;
+	});
+}
+
+function register(pi: ExtensionAPI, memory: Memory, search: string, read: string): void {
 	const { words } = memory;
-	const prefix = memory.config.toolPrefix;
-	const search = `${prefix}session_search`;
-	const read = `${prefix}session_read`;
 
 	pi.registerTool({
 		name: search,
@@ -101,6 +117,7 @@ async function runSearch(memory: Memory, params: SearchArgs, ctx: ExtensionConte
 		since: params.since || undefined,
 		exclude: presentContext(memory, ctx),
 		forModel: true,
+		bySession: true,
 	});
 	const waiting = result.hits.length === 0 ? await memory.waiting(ctx) : undefined;
 	const { total, totalIsCapped, tookMs, sessions } = result;

@@ -11,6 +11,10 @@ const en = {
 	storeFailed: (why: string) => `memory is off: ${why}`,
 	configProblem: (file: string, problem: string) => `memory: ${file}: ${problem}`,
 	failed: (why: string) => `memory: ${why}`,
+	secondCopy: (here: string, there: string) =>
+		`memory: pi-memory-sessions is there twice; ${there} is used, ${here} does nothing and can be removed.`,
+	toolTaken: (tool: string, owner: string, file: string) =>
+		`memory: ${owner} already has a tool ${tool}, so the model searches with that one; a "toolPrefix" in ${file} gives it ours as well.`,
 
 	recall: "Search what was said in past sessions",
 	recallImport: "bring in pi's existing session files",
@@ -149,6 +153,10 @@ const zh: Words = {
 	storeFailed: (why) => `记忆功能没有启用：${why}`,
 	configProblem: (file, problem) => `记忆：${file}：${problem}`,
 	failed: (why) => `记忆：${why}`,
+	secondCopy: (here, there) =>
+		`记忆：pi-memory-sessions 装了两份，现在用的是 ${there}，${here} 那份不起作用，可以删掉。`,
+	toolTaken: (tool, owner, file) =>
+		`记忆：${owner} 已经有名为 ${tool} 的工具，模型用的是它的；想让模型也能用我们的，在 ${file} 里设置 "toolPrefix"。`,
 
 	recall: "搜索以前会话里说过的话",
 	recallImport: "导入 pi 已有的会话文件",

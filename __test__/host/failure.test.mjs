@@ -1,10 +1,10 @@
 // When memory fails, pi goes on and says why.
 
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { call, Home, say } from "./pi.mjs";
+import { call, extension, Home, root, say } from "./pi.mjs";
 
 test("without the addon pi works and says what was tried and what to do", async (t) => {
 	const home = Home.for(t);
@@ -117,5 +117,59 @@ test("a store that opens late takes in what was said before", async (t) => {
 	assert.deepEqual(
 		home.rows(join(obstacle, "sessions.db")).map((row) => row.text),
 		["too early", "ok", "in time", "ok"],
+	);
+});
+
+/** pi's flags that load these in this order. */
+const loading = (...extensions) => extensions.flatMap((path) => ["-e", path]);
+const asking = [call("session_search", { query: "hello" }), say("done")];
+
+for (const order of ["before", "after"]) {
+	test(`another extension that has session_search, loaded ${order} ours, keeps it, and pi says so once`, async (t) => {
+		const home = Home.for(t);
+		const both = order === "before" ? [extension("owner"), root] : [root, extension("owner")];
+		const run = await home.print("hello", { args: loading(...both), memory: false, steps: [...asking] });
+		assert.deepEqual([run.code, run.out], [0, "done\n"]);
+		assert.equal(run.err.match(/owner\.ts already has a tool session_search/g)?.length, 1, run.err);
+		assert.equal(home.toolText("session_search"), "theirs");
+		assert.equal(home.rows()[0].text, "hello", "what is said is kept all the same");
+	});
+
+	test(`a prefix gives the model our tools beside those of an extension loaded ${order} ours`, async (t) => {
+		const home = Home.for(t);
+		mkdirSync(dirname(home.db), { recursive: true });
+		writeFileSync(join(dirname(home.db), "config.json"), JSON.stringify({ toolPrefix: "my_" }));
+		const both = order === "before" ? [extension("owner"), root] : [root, extension("owner")];
+		const steps = [call("my_session_search", { query: "hello" }), ...asking];
+		const run = await home.print("hello", { args: loading(...both), memory: false, steps });
+		assert.deepEqual([run.code, run.err], [0, ""]);
+		assert.match(home.toolText("my_session_search"), /^\d+ messages?/);
+		assert.equal(home.toolText("session_search"), "theirs");
+	});
+}
+
+test("a second copy of the package does nothing and says so once, also after a reload", async (t) => {
+	const home = Home.for(t);
+	const copy = join(home.dir, "copy");
+	for (const name of ["extension", "index.js", "target.js", "package.json"]) {
+		cpSync(join(root, name), join(copy, name), { recursive: true });
+	}
+	const pi = home.rpc({ args: loading(copy, extension("commands")), steps: [...asking] });
+	await pi.prompt("hello");
+	const said = pi.notices();
+	assert.deepEqual(
+		said.map((text) => /is there twice/.test(text) && text.includes(`${copy} does nothing`)),
+		[true],
+		said.join("\n"),
+	);
+	assert.match(home.toolText("session_search"), /messages?/);
+	assert.equal(await pi.command("/reload-now"), said[0]);
+	await pi.prompt("hello again");
+	const { code, err } = await pi.end();
+	assert.equal(code, 0, err);
+	assert.deepEqual(
+		home.rows().map((row) => row.text),
+		["hello", "done", "hello again", "done"],
+		"kept once, by the copy that is used",
 	);
 });
