@@ -109,7 +109,6 @@ fn set_weight(weights: &mut Weights, name: &str, value: f32) -> Result<()> {
         "next" => weights.next = value,
         "stem" => weights.stem = value,
         "context_length" => weights.context_length = value,
-        "echo" => weights.echo = value,
         "after" => weights.after = value,
         "answer" => weights.answer = value,
         "bring" => weights.bring = value as usize,
@@ -134,7 +133,6 @@ fn ablations(all: &Weights) -> Vec<(&'static str, Weights)> {
         ("neighbours", Weights { neighbours: 0.0, bring: 0, ..*all }),
         ("neighbours brought along", Weights { bring: 0, ..*all }),
         ("questions before", Weights { answer: 0.0, ..*all }),
-        ("less of terms it has itself", Weights { echo: 1.0, ..*all }),
         (
             "short messages leaning more",
             Weights { context_length: 1e9, neighbours: all.neighbours / 2.0, session: all.session / 2.0, ..*all },

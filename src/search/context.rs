@@ -53,12 +53,10 @@ fn add_up(messages: &mut [Scored], weights: &Weights) {
         .collect();
     let near = |message: &Scored, step: i64| {
         let near = messages.get(*places.get(&(message.session, message.seq + step))?)?;
-        let said = |(&near, &own): (&f32, &f32)| if own > 0.0 { near * weights.echo } else { near };
-        let sum: f32 = near.parts.iter().zip(&message.parts).map(said).sum();
         Some(match step {
-            1 => weights.after * sum,
-            _ if near.asks => (1.0 + weights.answer) * sum,
-            _ => sum,
+            1 => weights.after * near.own,
+            _ if near.asks => (1.0 + weights.answer) * near.own,
+            _ => near.own,
         })
     };
     let scores: Vec<f32> = messages

@@ -7,7 +7,7 @@ use super::anchors::Anchors;
 use crate::error::Result;
 use crate::message::Role;
 use crate::store::index::Averages;
-use crate::text::matcher::{Kind, Matcher, Matches};
+use crate::text::matcher::{Kind, Matcher, Matches, Term};
 
 /// What each part of the ranking weighs. The defaults were chosen on labelled sets in three languages; DESIGN.md has the
 /// table of what each is worth.
@@ -41,8 +41,6 @@ pub struct Weights {
     pub after: f32,
     /// What a question before adds to the share of the one before: its answer is what is looked for.
     pub answer: f32,
-    /// What the neighbours say of terms the message has itself, as a share of what they say of others.
-    pub echo: f32,
     /// How many of the best messages bring along, when they are questions, the message after as a candidate.
     pub bring: usize,
     /// The session's best messages.
@@ -72,7 +70,6 @@ impl Default for Weights {
             neighbours: 0.4,
             after: 0.5,
             answer: 2.0,
-            echo: 0.5,
             bring: 20,
             session: 0.04,
             context_length: 60.0,
@@ -103,8 +100,6 @@ pub(super) struct Scored {
     pub(super) own: f32,
     /// With what stands around it.
     pub(super) score: f32,
-    /// What each term adds to `own`.
-    pub(super) parts: Vec<f32>,
     /// Its characters and words.
     pub(super) length: u32,
     /// It ends with a question.
@@ -190,7 +185,7 @@ impl<'a> Reader<'a> {
     fn row(&mut self, id: i64) -> Result<Option<Scored>> {
         let mut rows = self.by_id.query([id])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        score(self.job, &self.scorer, self.matches, &mut self.read, row)
+        score(self.job, &mut self.scorer, self.matches, &mut self.read, row)
     }
 
     /// A session's message at a place.
@@ -198,7 +193,7 @@ impl<'a> Reader<'a> {
         let mut select = self.job.connection.prepare_cached(&format!("{ROW} where session = ? and seq = ?"))?;
         let mut rows = select.query([session, seq])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        score(self.job, &self.scorer, self.matches, &mut self.read, row)
+        score(self.job, &mut self.scorer, self.matches, &mut self.read, row)
     }
 }
 
@@ -207,7 +202,7 @@ const ROW: &str = "select id, session, seq, ts, role, flags, entry, text from ms
 /// What a row is worth; nothing when filters or quotes leave it out.
 fn score(
     job: &Job<'_>,
-    scorer: &Scorer<'_>,
+    scorer: &mut Scorer<'_>,
     matches: &mut Matches,
     read: &mut usize,
     row: &Row<'_>,
@@ -229,7 +224,7 @@ fn score(
     if !matcher.find(text, matches) {
         return Ok(None);
     }
-    let (own, parts, has_all) = scorer.score(matches, role);
+    let (own, has_all) = scorer.score(matches, role);
     Ok(Some(Scored {
         id,
         session,
@@ -238,7 +233,6 @@ fn score(
         role,
         own,
         score: own,
-        parts,
         length: matches.length,
         asks: text.trim_end().ends_with(['?', '？']),
         has_all,
@@ -247,23 +241,44 @@ fn score(
 
 struct Scorer<'a> {
     matcher: &'a Matcher,
-    idf: &'a [f32],
+    /// What each term weighs in this query.
+    idf: Vec<f32>,
     averages: Averages,
     weights: &'a Weights,
+    /// How often the present text has each term.
+    counts: Vec<f32>,
 }
 
 impl<'a> Scorer<'a> {
     fn new(job: &'a Job<'a>, anchors: &'a Anchors) -> Self {
-        Scorer { matcher: job.matcher, idf: &anchors.idf, averages: anchors.averages, weights: job.weights }
+        let terms = &job.matcher.terms;
+        // Saying a word twice in a query makes it weigh more, but not twice as much.
+        let said = |(term, idf): (&Term, &f32)| idf * (1.0 + 0.5 * (term.times as f32).ln());
+        Scorer {
+            matcher: job.matcher,
+            idf: terms.iter().zip(&anchors.idf).map(said).collect(),
+            averages: anchors.averages,
+            weights: job.weights,
+            counts: vec![0.0; terms.len()],
+        }
     }
 
-    /// What the text last looked through is worth, what each term adds to that, and whether it has all the query's terms.
-    fn score(&self, matches: &Matches, role: Role) -> (f32, Vec<f32>, bool) {
+    /// What the text last looked through is worth, and whether it has all the query's terms.
+    fn score(&mut self, matches: &Matches, role: Role) -> (f32, bool) {
         let Weights { k1, b, stem, tool_error, own_words, .. } = *self.weights;
-        let mut parts = vec![0.0; self.matcher.terms.len()];
+        self.counts.fill(0.0);
         for found in &matches.list {
-            if let Some(count) = parts.get_mut(usize::from(found.term)) {
+            if let Some(count) = self.counts.get_mut(usize::from(found.term)) {
                 *count += if found.exact { 1.0 } else { stem };
+            }
+        }
+        let norm = k1 * (1.0 - b + b * matches.length as f32 / self.averages.terms.max(1.0));
+        let (mut sum, mut has_all) = (0.0, true);
+        for ((&count, &idf), term) in self.counts.iter().zip(&self.idf).zip(&self.matcher.terms) {
+            if count > 0.0 {
+                sum += idf * count * (k1 + 1.0) / (count + norm);
+            } else if matches!(term.kind, Kind::Single | Kind::Pair | Kind::Word) {
+                has_all = false;
             }
         }
         let of_role = match role {
@@ -271,17 +286,6 @@ impl<'a> Scorer<'a> {
             Role::User | Role::Summary => 1.0 + own_words,
             Role::Assistant => 1.0,
         };
-        let norm = k1 * (1.0 - b + b * matches.length as f32 / self.averages.terms.max(1.0));
-        let mut has_all = true;
-        for ((part, &idf), term) in parts.iter_mut().zip(self.idf).zip(&self.matcher.terms) {
-            if *part > 0.0 {
-                // Saying a word twice in a query makes it weigh more, but not twice as much.
-                let said = 1.0 + 0.5 * (term.times as f32).ln();
-                *part = of_role * said * idf * *part * (k1 + 1.0) / (*part + norm);
-            } else if matches!(term.kind, Kind::Single | Kind::Pair | Kind::Word) {
-                has_all = false;
-            }
-        }
-        (parts.iter().sum(), parts, has_all)
+        (of_role * sum, has_all)
     }
 }
