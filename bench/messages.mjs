@@ -18,13 +18,16 @@ export function labelled(folder, limit) {
 	const questions = [];
 	for (const set of readdirSync(folder).sort()) {
 		if (!existsSync(join(folder, set, "queries.jsonl"))) continue;
-		for (const { conv, role, text } of jsonl(join(folder, set, "docs.jsonl")))
-			messages.push({ session: `${set}/${conv ?? "all"}`, project: `${set}/${conv ?? "all"}`, role, text });
+		const placeOf = ({ conv }) => `${set}/${conv ?? "all"}`;
+		const docs = jsonl(join(folder, set, "docs.jsonl"));
+		for (const doc of docs)
+			messages.push({ session: placeOf(doc), project: placeOf(doc), role: doc.role, text: doc.text });
+		const places = new Map(docs.map((doc) => [doc.id, placeOf(doc)]));
 		const all = jsonl(join(folder, set, "queries.jsonl"));
 		const step = Math.max(1, all.length / limit);
 		for (let n = 0; n < Math.min(limit, all.length); n++) {
-			const { query, conv } = all[Math.floor(n * step)];
-			questions.push({ query, project: `${set}/${conv ?? "all"}` });
+			const { query, relevant } = all[Math.floor(n * step)];
+			questions.push({ query, project: places.get(relevant[0]) ?? "books" });
 		}
 	}
 	return { messages: messages.sort((a, b) => (a.session < b.session ? -1 : a.session > b.session ? 1 : 0)), questions };
@@ -82,10 +85,15 @@ export function questionsFrom(messages, count) {
 /** All that is asked: as written, with a filter, and quoted passages of the messages themselves. */
 export function asked(questions, messages) {
 	const random = generator(11);
+	// Of all that is there, of half, of a fiftieth, and a project of a few messages or of most.
+	const at = (share) => START + messages.length * share * STEP_MS;
 	const filters = [
 		({ project }) => ({ project: cwdOf(project) }),
+		() => ({ project: cwdOf("books") }),
 		() => ({ role: "user" }),
-		() => ({ since: START + (messages.length / 2) * STEP_MS }),
+		() => ({ since: at(0.5) }),
+		() => ({ since: at(0.5), until: at(0.52) }),
+		() => ({ until: at(0.02), role: "assistant" }),
 	];
 	const filtered = sample(questions, ASIDE).map((question, n) => ({
 		query: question.query,
