@@ -171,13 +171,19 @@ export function searchForPerson(
 }
 
 /** The latest sessions as a plain list. */
-export function sessionsForPerson(sessions: SessionSummary[], words: Words, waiting?: Waiting): string {
+export function sessionsForPerson(
+	sessions: SessionSummary[],
+	words: Words,
+	waiting?: Waiting,
+	narrowed = false,
+): string {
 	const lines = sessions.map(
 		(session) =>
 			`${headingOf(session, session.lastAt, Date.now(), words.locale)} · ${words.messages(session.messages)}`,
 	);
 	const foot = waiting && waiting.files > 0 ? [words.waiting(waiting.files)] : [];
-	return harmless([lines.length > 0 ? words.latest : words.nothingKept, ...lines, ...foot].join("\n"));
+	const none = narrowed ? words.screen.noSession : words.nothingKept;
+	return harmless([lines.length > 0 ? words.latest : none, ...lines, ...foot].join("\n"));
 }
 
 // ---- shared ----

@@ -40,8 +40,8 @@ const en = {
 	nothingKept: "Nothing is kept yet.",
 	latest: "Latest sessions",
 
-	importing: (done: number, all: number, megabytes: string, stored: number) =>
-		`memory: importing ${number(done)}/${number(all)} files · ${megabytes} MB · ${number(stored)} messages`,
+	importing: (done: number, all: number, megabytes: string, stored: number, left?: number) =>
+		`memory: importing ${number(done)}/${number(all)} files · ${megabytes} MB · ${number(stored)} messages${left === undefined ? "" : ` · ${left < 90 ? `${left} s` : `${Math.round(left / 60)} min`} left`}`,
 	imported: (stored: number, sessions: number, files: number, seconds: string) =>
 		`${plural(stored, "new message")} from ${plural(sessions, "session")} (${plural(files, "file")}, ${seconds} s).`,
 	importCancelled: "Cancelled; what is in stays in. /recall import goes on from there.",
@@ -91,9 +91,11 @@ const en = {
 		thisProject: "this project",
 		allProjects: "all projects",
 		untitled: "(no words)",
-		matches: (count: number) => `${number(count)} ${count === 1 ? "match" : "matches"}`,
+		matches: (count: number, more: boolean) =>
+			`${number(count)}${more ? "+" : ""} ${count === 1 && !more ? "match" : "matches"}`,
 		wrongRole: (value: string) => `role:${value}? user, assistant, tool_error or summary.`,
 		wrongDate: (value: string) => `${value}? A date such as 2026-10-01, 2026-10, 7d or yesterday.`,
+		noSession: "No session fits.",
 		searchAll: (key: string) => `Only this project was searched; ${key} searches all.`,
 		offerImport: (files: number, key: string) =>
 			`${number(files)} session ${files === 1 ? "file of pi's is" : "files of pi's are"} waiting: ${key} imports ${files === 1 ? "it" : "them"}.`,
@@ -129,6 +131,7 @@ const en = {
 			resume: "resume",
 			here: "this project",
 			all: "all projects",
+			complete: "complete",
 			read: "read",
 			list: "list",
 			fork: "fork",
@@ -181,8 +184,8 @@ const zh: Words = {
 	nothingKept: "还没有存下任何消息。",
 	latest: "最近的会话",
 
-	importing: (done, all, megabytes, stored) =>
-		`记忆：正在导入 ${number(done)}/${number(all)} 个文件 · ${megabytes} MB · ${number(stored)} 条消息`,
+	importing: (done, all, megabytes, stored, left) =>
+		`记忆：正在导入 ${number(done)}/${number(all)} 个文件 · ${megabytes} MB · ${number(stored)} 条消息${left === undefined ? "" : ` · 还要 ${left < 90 ? `${left} 秒` : `${Math.round(left / 60)} 分钟`}`}`,
 	imported: (stored, sessions, files, seconds) =>
 		`从 ${number(sessions)} 个会话新导入 ${number(stored)} 条消息（${number(files)} 个文件，${seconds} 秒）。`,
 	importCancelled: "已取消，已经导入的会保留；再次 /recall import 会接着来。",
@@ -232,9 +235,10 @@ const zh: Words = {
 		thisProject: "当前项目",
 		allProjects: "所有项目",
 		untitled: "（没有文字）",
-		matches: (count) => `${number(count)} 处`,
+		matches: (count, more) => `${number(count)}${more ? "+" : ""} 处`,
 		wrongRole: (value) => `role:${value}？可用 user、assistant、tool_error、summary。`,
 		wrongDate: (value) => `${value}？日期写作 2026-10-01、2026-10、7d 或 昨天。`,
+		noSession: "没有符合的会话。",
 		searchAll: (key) => `只搜索了当前项目，按 ${key} 搜索所有项目。`,
 		offerImport: (files, key) => `还有 ${number(files)} 个会话文件没有导入：按 ${key} 导入。`,
 		moreCharacters: (count) => `……还有 ${count} 个字符`,
@@ -266,6 +270,7 @@ const zh: Words = {
 			resume: "回到会话",
 			here: "当前项目",
 			all: "所有项目",
+			complete: "补全",
 			read: "阅读",
 			list: "列表",
 			fork: "分支",

@@ -173,7 +173,17 @@ test("/recall in rpc mode lets one choose in a dialog, read, and choose what to 
 	const quoted = pi.next((event) => event.method === "set_editor_text");
 	pi.answer(await reading, { value: (await reading).options[2] });
 	assert.match((await quoted).text, /shard the cache/i);
+
+	const again = await pi.dialog("/recall shard cache");
+	const read = pi.next((event) => event.method === "select");
+	pi.answer(again, { value: again.options[0] });
+	const asked = pi.next((event) => event.method === "confirm");
+	pi.answer(await read, { value: "Forget this message" });
+	const back = pi.next((event) => event.method === "select");
+	pi.answer(await asked, { confirmed: true });
+	pi.answer(await back, { cancelled: true });
 	await pi.end();
+	assert.equal(home.rows().length, 3);
 });
 
 test("stats and import answer with notices in rpc mode", async (t) => {
@@ -185,6 +195,15 @@ test("stats and import answer with notices in rpc mode", async (t) => {
 	assert.match((await imported).message, /^0 new messages/);
 	const { code, err } = await pi.end();
 	assert.equal(code, 0, err);
+});
+
+test("/recall with filters alone lists what meets them", async (t) => {
+	const home = await homeWithPast(t);
+	const { out } = await home.print("/recall role:user");
+	assert.match(out, /^2 messages in 2 sessions[\s\S]*#1 user: 上次的签证[\s\S]*#1 user: How do we shard/);
+	assert.match((await home.print("/recall since:today")).out, /^Latest sessions\n\[.*签证[\s\S]*\[.*shard/);
+	assert.match((await home.print("/recall until:2020 role:user")).out, /^Nothing found for “until:2020 role:user”/);
+	assert.match((await home.print("/recall until:2020")).out, /^No session fits\./);
 });
 
 test("/recall in json mode writes one JSON line to standard output", async (t) => {

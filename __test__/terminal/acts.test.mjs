@@ -1,7 +1,8 @@
 // What each key of /recall does in the real pi, and where it ends.
 
 import assert from "node:assert/strict";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { writePast, writeSession } from "./past.mjs";
 import { homeWith, KEYS, Terminal } from "./terminal.mjs";
@@ -182,13 +183,13 @@ test("an import shows how far it is, and Esc cancels it", async (t) => {
 	const { Home } = await import("../host/pi.mjs");
 	const home = Home.for(t);
 	const words = "words that take their time to be cut and kept ".repeat(20);
-	for (let file = 0; file < 150; file++) {
+	for (let file = 0; file < 500; file++) {
 		const says = Array.from({ length: 50 }, (_, n) => ["user", `${file} ${n} ${words}`]);
 		writeSession(home, { id: `0199c0de-${String(file).padStart(4, "0")}-7000-8000-000000000000`, says });
 	}
 	const pi = await Terminal.open(t, home, { cols: 120 });
 	await pi.command("/recall import");
-	await pi.until(/importing \d+\/150 files/);
+	await pi.until(/importing \d+\/500 files · [\d.]+ MB · [\d,]+ messages · \d+ s left/);
 	await pi.send(KEYS.escape);
 	await pi.until(/Cancelled; what is in stays in/);
 	assert.doesNotMatch(pi.screen(), /importing/);
@@ -199,4 +200,56 @@ test("/recall stats draws weeks and projects", async (t) => {
 	await pi.send(KEYS.escape);
 	await pi.command("/recall stats");
 	await pi.until(/messages: 14[\s\S]*by week: .*[▁-█][\s\S]*█+ +\d+ project/);
+});
+
+test("/recall pause says so in the footer until it is given again, and nothing in between is kept", async (t) => {
+	const { pi, home } = await recalling(t, "");
+	await pi.send(KEYS.escape);
+	await pi.command("/recall pause");
+	await pi.until(/Paused: nothing said[\s\S]*memory paused/);
+	await pi.command("a secret otter");
+	await pi.until(/a secret otter[\s\S]*ok/);
+	await pi.command("/recall pause");
+	await pi.until(/Going on/);
+	assert.doesNotMatch(pi.screen(), /memory paused/);
+	await pi.command("a plain otter");
+	await pi.until(/a plain otter[\s\S]*ok/);
+	await home.print("/recall import");
+	const said = home.rows().map(({ text }) => text);
+	assert.deepEqual(
+		said.filter((text) => /otter/.test(text)),
+		["a plain otter"],
+	);
+});
+
+test("/recall check says that the store is sound", async (t) => {
+	const { pi } = await recalling(t, "");
+	await pi.send(KEYS.escape);
+	await pi.command("/recall check");
+	await pi.until(/The store is sound\./);
+});
+
+test("/recall export writes what a search finds into the folder pi is in, for its owner alone", async (t) => {
+	const { pi, home } = await recalling(t, "");
+	await pi.send(KEYS.escape);
+	await pi.command("/recall export 护照");
+	await pi.until(/Written: ~\/project\/recall-/);
+	const [file] = readdirSync(home.project).filter((name) => name.startsWith("recall-"));
+	assert.match(readFileSync(join(home.project, file), "utf8"), /^# 签证材料\n[\s\S]*护照、照片和在职证明/);
+	assert.equal(statSync(join(home.project, file)).mode & 0o777, 0o600);
+});
+
+test("/recall forget asks before it forgets, and names the files that keep the text", async (t) => {
+	const { pi, home } = await recalling(t, "");
+	await pi.send(KEYS.escape);
+	await pi.command("/recall forget project:申请");
+	await pi.until(/4 messages in 1 session would be forgotten for good/);
+	await pi.send(KEYS.escape);
+	await pi.until(/Nothing was forgotten/);
+	assert.equal(home.rows().length, 14);
+	await pi.command("/recall forget project:申请");
+	await pi.until(/would be forgotten for good[\s\S]*Yes/);
+	await pi.send(KEYS.enter);
+	await pi.until(/Forgotten: 4 messages[\s\S]*still hold the text/);
+	assert.equal(home.rows().length, 10);
 });

@@ -70,6 +70,25 @@ for (const [cols, rows] of SIZES) {
 	});
 }
 
+test("a filter alone lists what meets it, the latest first", async (t) => {
+	const { home } = await homeWith(t, writePast);
+	const pi = await Terminal.open(t, home);
+	await pi.recall();
+	await pi.type("role:user project:project");
+	await pi.until(/4 messages in 2 sessions/);
+	assert.match(pi.screen(), /❯ you café[\s\S]*you 把缓存分片[\s\S]*you And what[\s\S]*you How should/);
+	await pi.send(KEYS.ctrl("u"));
+	await pi.type("role:error");
+	await pi.until(/❯ error ✗ bash: port 8080/);
+	await pi.send(KEYS.ctrl("u"));
+	await pi.type("until:15d");
+	await pi.until(/❯ .*Cache sharding/);
+	assert.doesNotMatch(pi.screen(), /签证材料/);
+	await pi.send(KEYS.ctrl("u"));
+	await pi.type("since:today");
+	await pi.until(/No session fits\./);
+});
+
 test("a resize repaints without rubbish, and the query and the selection stay", async (t) => {
 	const { home } = await homeWith(t, writePast);
 	const pi = await Terminal.open(t, home, { cols: 80, rows: 24 });

@@ -8,15 +8,13 @@ import { cut, minute, tilde } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { say } from "../memory.ts";
 import type { Words } from "../words.ts";
-import type { Item } from "./find.ts";
+import { type Item, SNIPPET } from "./find.ts";
 import { importSessions } from "./import.ts";
 import { fit, passage, plain, plainLine } from "./paint.ts";
 import { PASSAGE_WIDGET } from "./passage.ts";
 import type { Choice } from "./screen.ts";
 
 const PASSAGE_LINES = 4;
-/** What stands there of a message that no search found, in characters. */
-const SNIPPET = 300;
 /** A quoted excerpt's length in characters. */
 const EXCERPT = 1_200;
 const CHUNK = 1 << 20;

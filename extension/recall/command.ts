@@ -8,11 +8,11 @@ import type { Words } from "../words.ts";
 import { type Answer, show } from "./answer.ts";
 import { check, REPAIR } from "./check.ts";
 import { exportMarkdown } from "./export.ts";
+import { find, findMore, isThin } from "./find.ts";
 import { CONDITIONS, forget, isForgetting } from "./forget.ts";
 import { importSessions } from "./import.ts";
 import { openDialogs, openScreen } from "./open.ts";
 import { pause } from "./pause.ts";
-import { parseQuery } from "./query.ts";
 import { statsText } from "./stats.ts";
 
 const RESULTS = 20;
@@ -103,18 +103,25 @@ async function run(memory: Memory, args: string, ctx: ExtensionCommandContext): 
 }
 
 /** Without anyone to choose: the same as text. */
-async function list(memory: Memory, args: string, ctx: ExtensionCommandContext): Promise<Answer> {
-	const { store } = memory;
-	const { words, problems, ...filters } = parseQuery(args, memory.words, store);
-	for (const problem of problems) say(ctx, problem, "warning");
-	if (words === "") {
-		const sessions = store.sessions({ limit: SESSIONS, project: filters.project });
-		const waiting = sessions.length < SESSIONS ? await memory.waiting(ctx) : undefined;
-		return { text: sessionsForPerson(sessions, memory.words, waiting), data: sessions };
+async function list(memory: Memory, args: string, ctx: ExtensionCommandContext): Promise<Answer | undefined> {
+	const found = find(memory, args);
+	while (isThin(found)) findMore(memory, found);
+	const { query, items, result, error } = found;
+	if (error) {
+		show({ text: error, data: { error } }, ctx, "error");
+		return undefined;
 	}
-	const result = store.search(words, { limit: RESULTS, bySession: true, ...filters });
-	const waiting = result.hits.length === 0 ? await memory.waiting(ctx) : undefined;
-	return { text: searchForPerson(words, result, memory.words, waiting), data: result };
+	for (const problem of query.problems) say(ctx, problem, "warning");
+	if (!result) {
+		const sessions = items.slice(0, SESSIONS).map(({ session }) => session);
+		const waiting = sessions.length < SESSIONS ? await memory.waiting(ctx) : undefined;
+		return { text: sessionsForPerson(sessions, memory.words, waiting, args !== ""), data: sessions };
+	}
+	const hits = result.hits.slice(0, RESULTS);
+	const sessions = result.sessions.filter(({ id }) => hits.some(({ sessionId }) => sessionId === id));
+	const waiting = hits.length === 0 ? await memory.waiting(ctx) : undefined;
+	const shown = { ...result, hits, sessions };
+	return { text: searchForPerson(args, shown, memory.words, waiting), data: shown };
 }
 
 async function stats(memory: Memory, _rest: string, ctx: ExtensionCommandContext): Promise<Answer> {

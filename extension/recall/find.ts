@@ -1,6 +1,7 @@
 // What the screen lists for a query line: hits under their sessions, or the latest sessions.
 
-import type { Hit, SearchResult, SessionSummary } from "../../index.js";
+import type { Hit, MemoryStore, Message, SearchResult, SessionSummary } from "../../index.js";
+import { cut } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { parseQuery, type Query } from "./query.ts";
 
@@ -19,21 +20,31 @@ export interface Found {
 	error?: string;
 	/** Whether `findMore` may bring more. */
 	more: boolean;
+	/** Latest sessions that were looked at, where no words are searched for. */
+	passed: number;
+	/** Pages brought. */
+	pages: number;
 }
 
 /** Messages or sessions brought at a time. */
 const PAGE = 50;
 /** Sessions shown because of their names, before the hits. */
 const NAMED = 3;
+/** Messages of one session, and of all, that are read at a time to list those of a role: less than a frame takes. */
+const READ = 500;
+const READ_AT_ONCE = 500;
+/** A list is filled up to this many, within this many pages. */
+const ENOUGH = 20;
+const FILL_PAGES = 40;
+/** What stands there of a message that no search found, in characters. */
+export const SNIPPET = 300;
 
 /** Answers a query line. `here` is the project to stay in when the line names none. */
 export function find(memory: Memory, line: string, here?: string): Found {
-	const { store, words } = memory;
-	const query = parseQuery(line, words, store);
-	const found: Found = { query, items: [], more: false };
+	const query = parseQuery(line, memory.words, memory.store);
+	const found: Found = { query, items: [], more: false, passed: 0, pages: 0 };
 	try {
-		if (query.words === "") listSessions(memory, found, here);
-		else searchMessages(memory, found, here);
+		bring(memory, found, here);
 	} catch (error) {
 		found.error = memory.explain(error);
 	}
@@ -44,43 +55,114 @@ export function find(memory: Memory, line: string, here?: string): Found {
 export function findMore(memory: Memory, found: Found, here?: string): void {
 	if (!found.more) return;
 	try {
-		if (!found.result) {
-			listSessions(memory, found, here);
-			return;
-		}
-		const known = found.items.filter(({ hit }) => hit).length;
-		const next = memory.store.search(found.query.words, { ...filters(found.query, here), limit: PAGE, offset: known });
-		found.items.push(...itemsOf(next));
-		found.more = next.hits.length === PAGE;
+		bring(memory, found, here);
 	} catch {
 		// What is there already is shown on.
 		found.more = false;
 	}
 }
 
-function listSessions({ store }: Memory, found: Found, here?: string): void {
-	const { query, items } = found;
-	if (query.session) {
-		const { session } = store.read(query.session, { before: 0, after: 0 });
-		items.push({ session });
-		return;
-	}
-	const page = store.sessions({ limit: PAGE, offset: items.length, project: query.project ?? here });
-	const since = query.since ? Date.parse(localDay(query.since, false)) : Number.NEGATIVE_INFINITY;
-	const until = query.until ? Date.parse(localDay(query.until, true)) : Number.POSITIVE_INFINITY;
-	const fitting = page.filter(({ startedAt, lastAt }) => lastAt >= since && startedAt <= until);
-	items.push(...fitting.map((session) => ({ session })));
-	// With dates the next page would begin at a wrong place; whoever wants more adds words.
-	found.more = page.length === PAGE && fitting.length === page.length;
+/** Whether a page brought little and others may bring more: a role is rare, the messages read at a time are few. */
+export function isThin(found: Found): boolean {
+	return found.more && found.items.length < ENOUGH && found.pages < FILL_PAGES;
+}
+
+/** Words are searched for; a role alone lists its messages and other filters sessions, the latest first. */
+function bring(memory: Memory, found: Found, here?: string): void {
+	found.pages += 1;
+	if (found.query.words !== "") searchMessages(memory, found, here);
+	else if (found.query.role) listMessages(memory, found, here);
+	else listSessions(memory, found, here);
 }
 
 function searchMessages({ store }: Memory, found: Found, here?: string): void {
-	const { query } = found;
-	const narrowed = filters(query, here);
-	const result = store.search(query.words, { ...narrowed, limit: PAGE });
-	found.result = result;
-	found.items.push(...itemsOf(result));
+	const { query, items } = found;
+	const offset = items.filter(({ hit }) => hit).length;
+	const result = store.search(query.words, { ...filters(query, here), limit: PAGE, offset });
+	found.result ??= result;
+	items.push(...itemsOf(result));
 	found.more = result.hits.length === PAGE;
+}
+
+function listSessions({ store }: Memory, found: Found, here?: string): void {
+	const wanted = found.items.length + PAGE;
+	for (const session of latest(store, found, here)) {
+		found.items.push({ session });
+		if (found.items.length === wanted) return;
+	}
+}
+
+function listMessages({ store }: Memory, found: Found, here?: string): void {
+	const start = performance.now();
+	const { query } = found;
+	const { since, until } = spanOf(query);
+	found.result ??= nothingYet();
+	const { hits, sessions, searched } = found.result;
+	const wanted = { hits: hits.length + PAGE, read: searched.messages + READ_AT_ONCE };
+	for (const session of latest(store, found, here)) {
+		const { messages } = store.read(session.id, { before: READ, after: 0 });
+		const ours = messages
+			.filter(({ role, ts }) => role === query.role && ts >= since && ts <= until)
+			.reverse()
+			.map((message) => hitOf(session, message));
+		hits.push(...ours);
+		found.items.push(...ours.map((hit) => ({ session, hit })));
+		if (ours.length > 0) sessions.push(session);
+		searched.messages += messages.length;
+		searched.sessions += 1;
+		searched.oldest = session.startedAt;
+		if (hits.length >= wanted.hits || searched.messages >= wanted.read) break;
+	}
+	Object.assign(found.result, { total: hits.length, totalIsCapped: found.more });
+	found.result.tookMs += performance.now() - start;
+}
+
+/** The sessions that meet the filters, the latest first, on from those looked at before. */
+function* latest(store: MemoryStore, found: Found, here?: string): Generator<SessionSummary, void> {
+	const { query } = found;
+	found.more = query.session === undefined;
+	if (query.session !== undefined) {
+		yield store.read(query.session, { before: 0, after: 0 }).session;
+		return;
+	}
+	const { since, until } = spanOf(query);
+	// What was looked at before is passed over anew for each page: larger ones keep that small.
+	for (let limit = PAGE; ; limit *= 2) {
+		const page = store.sessions({ limit, offset: found.passed, project: query.project ?? here });
+		for (const session of page) {
+			found.passed += 1;
+			if (session.lastAt < since) {
+				found.more = false;
+				return;
+			}
+			if (session.startedAt <= until) yield session;
+		}
+		if (page.length < limit) {
+			found.more = false;
+			return;
+		}
+	}
+}
+
+function nothingYet(): SearchResult {
+	const searched = { messages: 0, sessions: 0 };
+	return {
+		hits: [],
+		sessions: [],
+		tier: "all",
+		missing: [],
+		total: 0,
+		totalIsCapped: false,
+		complete: true,
+		searched,
+		tookMs: 0,
+	};
+}
+
+/** A message as if it had been searched for. */
+function hitOf(session: SessionSummary, { text, truncated: _, ...message }: Message): Hit {
+	const snippet = cut(text.replaceAll(/\s+/g, " ").trim(), SNIPPET);
+	return { ...message, sessionId: session.id, score: 0, snippet, marks: [], copies: [] };
 }
 
 /**
@@ -89,7 +171,7 @@ function searchMessages({ store }: Memory, found: Found, here?: string): void {
  */
 export function addCalled({ store }: Memory, found: Found, here?: string): number {
 	const { query, result, items } = found;
-	if (!result || query.session) return 0;
+	if (!result || query.session || query.words === "") return 0;
 	const said = query.words.toLowerCase().split(" ");
 	const saysIt = (text: string) => said.every((word) => text.toLowerCase().includes(word));
 	const none = result.hits.length === 0;
@@ -111,6 +193,14 @@ function itemsOf(result: SearchResult): Item[] {
 function filters(query: Query, here?: string) {
 	const { session, role, since, until } = query;
 	return { project: query.project ?? here, session, role, since, until, bySession: true };
+}
+
+/** The time the filters leave, both ends included. */
+function spanOf({ since, until }: Query): { since: number; until: number } {
+	return {
+		since: since ? Date.parse(localDay(since, false)) : Number.NEGATIVE_INFINITY,
+		until: until ? Date.parse(localDay(until, true)) : Number.POSITIVE_INFINITY,
+	};
 }
 
 /** A date without a time as the local day's beginning or end. */

@@ -13,6 +13,8 @@ import { type Answer, show } from "./answer.ts";
 const STATUS = "memory";
 /** The footer is drawn this often at most. */
 const DRAW_MS = 150;
+/** Before this long the time left is not told: the first files say little about the rest. */
+const TELLING_MS = 500;
 /** Lines left out that the report names; the rest are counted. */
 const NAMED = 10;
 
@@ -27,13 +29,16 @@ export async function importSessions(
 		return undefined;
 	}
 	memory.asked = new AbortController();
+	const started = Date.now();
 	let drawn = 0;
 	const options: ImportOptions = {
 		...(from ? { from: pathOf(from, ctx.cwd) } : { also: memory.folders(ctx) }),
-		onProgress: ({ filesDone, files, bytesDone, stored }) => {
-			if (Date.now() - drawn < DRAW_MS) return;
-			drawn = Date.now();
-			status(ctx, memory.words.importing(filesDone, files, megabytes(bytesDone), stored));
+		onProgress: ({ filesDone, files, bytesDone, bytes, stored }) => {
+			const now = Date.now();
+			if (now - drawn < DRAW_MS) return;
+			drawn = now;
+			const left = secondsLeft(now - started, bytesDone, bytes);
+			status(ctx, memory.words.importing(filesDone, files, megabytes(bytesDone), stored, left));
 		},
 	};
 	const unlisten = cancelOnEscape(memory, ctx);
@@ -52,6 +57,12 @@ export async function importSessions(
 		(error) => say(ctx, memory.explain(error), "error"),
 	);
 	return undefined;
+}
+
+/** As long as the bytes still to read take at the pace so far. */
+function secondsLeft(elapsed: number, done: number, all: number): number | undefined {
+	if (elapsed < TELLING_MS || done === 0) return undefined;
+	return Math.ceil((elapsed * (all - done)) / done / 1000);
 }
 
 /** Esc ends the import where pi itself has nothing for it to end. */

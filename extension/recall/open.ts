@@ -4,7 +4,9 @@ import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { minute } from "../format.ts";
 import { type Memory, say } from "../memory.ts";
 import { carryOut } from "./act.ts";
-import { type Found, find, type Item } from "./find.ts";
+import { show } from "./answer.ts";
+import { addCalled, type Found, find, findMore, type Item, isThin } from "./find.ts";
+import { forget } from "./forget.ts";
 import { plain, plainLine } from "./paint.ts";
 import { type Choice, RecallScreen } from "./screen.ts";
 
@@ -29,16 +31,18 @@ export async function openScreen(memory: Memory, line: string, ctx: ExtensionCom
 /** The same as dialogs: choose a hit, read it, choose what to do with it. */
 export async function openDialogs(memory: Memory, line: string, ctx: ExtensionCommandContext): Promise<void> {
 	const { screen } = memory.words;
-	let found = find(memory, line);
 	for (;;) {
+		const found = find(memory, line);
+		while (isThin(found)) findMore(memory, found);
+		if (!found.error) addCalled(memory, found);
 		if (found.error) return say(ctx, found.error, "error");
 		const rows = found.items.slice(0, CHOICES).map((item, index) => rowOf(item, index, memory));
-		const chosen = await ctx.ui.select(titleOf(found, memory), [...rows, screen.searchAgain]);
+		const chosen = await ctx.ui.select(titleOf(found, line, memory), [...rows, screen.searchAgain]);
 		if (chosen === undefined) return;
 		if (chosen === screen.searchAgain) {
 			const words = await ctx.ui.input(screen.title, screen.placeholder);
 			if (words === undefined) return;
-			found = find(memory, words);
+			line = words;
 			continue;
 		}
 		const item = found.items[rows.indexOf(chosen)];
@@ -59,9 +63,14 @@ async function chooseAct(item: Item, found: Found, memory: Memory, ctx: Extensio
 	const message = item.hit ? window.messages.find(({ id }) => id === item.hit?.id) : window.messages.at(-1);
 	if (!message) return true;
 	const text = window.messages.map(({ role, text }) => `${screen.roles[role]}: ${plain(text)}`).join("\n\n");
-	const acts = [screen.acts.resume, screen.acts.fork, screen.acts.quote, screen.startNew, screen.backToList];
+	const forgetIt = screen.forgetMessage(1, 1);
+	const acts = [screen.acts.resume, screen.acts.fork, screen.acts.quote, screen.startNew, forgetIt, screen.backToList];
 	const act = await ctx.ui.select(text.slice(0, SHOWN).toWellFormed(), acts);
 	if (act === undefined) return true;
+	if (act === forgetIt) {
+		show(await forget(memory, `message:${message.id}`, ctx), ctx);
+		return false;
+	}
 	const chosen = (
 		[
 			{ do: "resume", item, message },
@@ -75,9 +84,10 @@ async function chooseAct(item: Item, found: Found, memory: Memory, ctx: Extensio
 	return true;
 }
 
-function titleOf({ query, result, items }: Found, { words }: Memory): string {
-	if (!result) return items.length > 0 ? words.latest : words.nothingKept;
-	if (items.length === 0) return words.noHit(plainLine(query.words));
+function titleOf({ result, items }: Found, line: string, { words }: Memory): string {
+	if (!result && items.length > 0) return words.latest;
+	if (!result) return line === "" ? words.nothingKept : words.screen.noSession;
+	if (items.length === 0) return words.noHit(plainLine(line));
 	return words.hits(words.messages(result.total, result.totalIsCapped), result.sessions.length);
 }
 

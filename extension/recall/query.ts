@@ -101,7 +101,9 @@ export function completions(line: string, store: MemoryStore): string[] {
 	const [, name, raw = ""] = /(?<![^\s])(project|since|until|role|session)[:：]("[^"]*|[^\s"]*)$/u.exec(line) ?? [];
 	if (!name) {
 		const [begun = ""] = /(?<![^\s])[a-z]+$/.exec(line) ?? [];
-		return begun.length < 2 ? [] : FILTERS.filter((filter) => filter.startsWith(begun)).map((filter) => `${filter}:`);
+		// A name typed whole is as likely a word to search for.
+		const fitting = begun.length < 2 ? [] : FILTERS.filter((one) => one.startsWith(begun) && one !== begun);
+		return fitting.map((filter) => `${filter}:`);
 	}
 	const value = raw.replaceAll('"', "");
 	const choices = {

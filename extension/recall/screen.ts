@@ -23,7 +23,7 @@ import type { ForgetReport, Message, Waiting } from "../../index.js";
 import { ago, day, minute, tilde } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { number } from "../words.ts";
-import { addCalled, type Found, find, findMore, type Item } from "./find.ts";
+import { addCalled, type Found, find, findMore, type Item, isThin } from "./find.ts";
 import { fit, passage, plain, plainLine } from "./paint.ts";
 import { complete, completions } from "./query.ts";
 import { Reading } from "./reading.ts";
@@ -82,6 +82,8 @@ export class RecallScreen implements Component, Focusable {
 	readonly #reading: Reading;
 	#found: Found | undefined;
 	#searched: string | undefined;
+	/** What the query line may become. */
+	#offered: string[] = [];
 	#selected = 0;
 	#first = 0;
 	#here = false;
@@ -91,6 +93,7 @@ export class RecallScreen implements Component, Focusable {
 	#waiting: Waiting | undefined;
 	#later: ReturnType<typeof setTimeout> | undefined;
 	#calledTook = 0;
+	#closed = false;
 
 	/** `done` is called once, with what was chosen. */
 	constructor(at: Place, line: string, done: (choice: Choice | undefined) => void) {
@@ -178,22 +181,14 @@ export class RecallScreen implements Component, Focusable {
 	}
 
 	#completeOrSwitch(): void {
-		const [first] = this.#completions();
-		if (first) {
+		const [first] = this.#offered;
+		if (first !== undefined) {
 			this.#input.setValue(complete(this.#input.getValue(), first));
 			this.#input.handleInput("\u0005");
 			return;
 		}
 		this.#here = !this.#here;
 		this.#searched = undefined;
-	}
-
-	#completions(): string[] {
-		try {
-			return completions(this.#input.getValue(), this.memory.store);
-		} catch {
-			return [];
-		}
 	}
 
 	// ---- acts ----
@@ -342,11 +337,24 @@ export class RecallScreen implements Component, Focusable {
 		this.#searched = line;
 		const found = find(this.memory, line, this.#project);
 		this.#found = found;
+		this.#offered = found.error ? [] : completions(line, this.memory.store);
 		clearTimeout(this.#later);
 		if (this.#calledTook < AT_ONCE_MS) this.#addCalled(found);
 		else this.#later = setTimeout(() => this.#addCalled(found), PAUSE_MS);
+		this.#fillUp(found);
 		this.#selected = again ? Math.min(this.#selected, Math.max(0, found.items.length - 1)) : 0;
 		this.#first = 0;
+	}
+
+	/** Brings on what a thin list lacks, a page between two keys. */
+	#fillUp(found: Found): void {
+		if (!isThin(found)) return;
+		setTimeout(() => {
+			if (found !== this.#found || this.#closed) return;
+			findMore(this.memory, found, this.#project);
+			this.tui.requestRender();
+			this.#fillUp(found);
+		});
 	}
 
 	/** Sessions by their names: at once where there are few sessions, else when typing pauses. */
@@ -363,6 +371,7 @@ export class RecallScreen implements Component, Focusable {
 	}
 
 	dispose(): void {
+		this.#closed = true;
 		clearTimeout(this.#later);
 	}
 
@@ -412,22 +421,24 @@ export class RecallScreen implements Component, Focusable {
 		if (!found) return "";
 		if (found.error) return theme.fg("error", plainLine(found.error));
 		const { query, result } = found;
-		const offered = this.#completions();
-		if (offered.length > 0) {
-			return `${theme.fg("dim", `${this.#keyName("tui.input.tab")} `)}${theme.fg("accent", plainLine(offered.join("  ")))}`;
+		if (this.#offered.length > 0) {
+			return `${theme.fg("dim", `${this.#keyName("tui.input.tab")} `)}${theme.fg("accent", plainLine(this.#offered.join("  ")))}`;
 		}
 		const where = query.project ?? (this.#here ? screen.thisProject : screen.allProjects);
+		// Where nothing is found, the list's place says why.
 		const parts = result
-			? [
-					// How many sessions is known once every hit is here.
-					result.hits.length < result.total
-						? words.messages(result.total, result.totalIsCapped)
-						: words.hits(words.messages(result.total, result.totalIsCapped), result.sessions.length),
-					...(result.tier === "some" ? [words.someWords] : []),
-					...(result.missing.length > 0 ? [words.missing(result.missing.slice(0, 8).join(", "))] : []),
-					...(result.complete ? [] : [words.cutShort]),
-					`${result.tookMs.toFixed(1)} ms`,
-				]
+			? result.hits.length === 0
+				? []
+				: [
+						// How many sessions is known once every hit is here.
+						result.hits.length < result.total
+							? words.messages(result.total, result.totalIsCapped)
+							: words.hits(words.messages(result.total, result.totalIsCapped), result.sessions.length),
+						...(result.tier === "some" ? [words.someWords] : []),
+						...(result.missing.length > 0 ? [words.missing(result.missing.slice(0, 8).join(", "))] : []),
+						...(result.complete ? [] : [words.cutShort]),
+						`${result.tookMs.toFixed(1)} ms`,
+					]
 			: [words.latest];
 		const filters = [
 			query.session,
@@ -515,6 +526,12 @@ export class RecallScreen implements Component, Focusable {
 		];
 	}
 
+	/** Whether sessions may hold more matches than were counted: only the best messages of a search are looked at. */
+	get #countsAtLeast(): boolean {
+		const { total = 0, sessions = [] } = this.#found?.result ?? {};
+		return total > sessions.reduce((sum, { matches = 0 }) => sum + matches, 0);
+	}
+
 	/** When, where and what a session is, as far as the width allows. */
 	#heading(session: Item["session"], ts: number, width: number, matches?: number): string {
 		const { theme } = this;
@@ -524,8 +541,8 @@ export class RecallScreen implements Component, Focusable {
 			day(ts) === day(Date.now()) ? minute(ts).slice(11) : width < 70 ? day(ts) : minute(ts),
 			ago(ts, Date.now(), words.locale),
 		];
-		const count = matches === undefined ? number(session.messages) : words.screen.matches(matches);
-		const about = `${when.join(" · ")} · ${plainLine(session.project)} · `;
+		const count = matches === undefined ? number(session.messages) : words.screen.matches(matches, this.#countsAtLeast);
+		const about = `${[...when, plainLine(session.project)].filter(Boolean).join(" · ")} · `;
 		const tail = ` · ${count}`;
 		const room = Math.max(8, width - visibleWidth(about) - visibleWidth(tail));
 		return `${theme.fg("dim", about)}${theme.bold(fit(title, Math.min(room, visibleWidth(title))))}${theme.fg("dim", tail)}`;
@@ -535,16 +552,16 @@ export class RecallScreen implements Component, Focusable {
 	#nothingLines(width: number, room: number): string[] {
 		const { theme } = this;
 		const { words } = this.memory;
-		const { result, query, error } = this.#found ?? {};
+		const { result, error } = this.#found ?? {};
 		const lines: string[] = [];
 		if (error) lines.push(theme.fg("error", plain(error)));
 		else if (result) {
 			const { messages, sessions, oldest } = result.searched;
-			lines.push(words.noHit(plainLine(query?.words ?? "")));
+			lines.push(words.noHit(plainLine(this.#input.getValue())));
 			if (result.missing.length > 0) lines.push(words.missing(plainLine(result.missing.join(", "))));
 			lines.push(theme.fg("muted", words.searched(messages, sessions, oldest === undefined ? "" : day(oldest))));
-			if (this.#here) lines.push(theme.fg("muted", words.screen.searchAll(this.#keyName("tui.input.tab"))));
-		} else lines.push(words.nothingKept);
+		} else lines.push(this.#here || this.#input.getValue() !== "" ? words.screen.noSession : words.nothingKept);
+		if (this.#here && !error) lines.push(theme.fg("muted", words.screen.searchAll(this.#keyName("tui.input.tab"))));
 		if (this.#waiting) {
 			lines.push(
 				"",
@@ -579,7 +596,10 @@ export class RecallScreen implements Component, Focusable {
 				]
 			: [
 					[this.#keyName("tui.select.confirm"), keys.resume],
-					[this.#keyName("tui.input.tab"), this.#here ? keys.all : keys.here],
+					[
+						this.#keyName("tui.input.tab"),
+						this.#offered.length > 0 ? keys.complete : this.#here ? keys.all : keys.here,
+					],
 					[short(this.#keysOf("read")[0]), this.#whole ? keys.list : keys.read],
 					[short(this.#keysOf("fork")[0]), keys.fork],
 					[short(this.#keysOf("quote")[0]), keys.quote],
