@@ -98,6 +98,7 @@ export class Host extends Home {
 			cwd: this.project,
 			env: { ...this.env, PI_TEST_STEPS: JSON.stringify(steps), ...env },
 			stdio: ["pipe", "pipe", "pipe"],
+			...(this.user ? { uid: this.user, gid: this.user } : {}),
 		});
 	}
 
@@ -141,6 +142,18 @@ export async function assertWorks(host) {
 	await host.say("/recall import");
 	assert.ok(texts().includes("an old word: zephyr"), "the old session is in");
 	await host.assertEqualsImport();
+}
+
+/** With a second copy of the package beside the installed one: the host goes on, one copy works, and it is said once. */
+export async function assertBearsSecondCopy(host) {
+	const { out, err } = await host.say("two of us", call("session_search", { query: "two" }), say("done"));
+	assert.match(out, /done/);
+	assert.equal(err.match(/is there twice/g)?.length, 1, err);
+	assert.match(host.toolText("session_search"), /messages?/);
+	assert.deepEqual(
+		host.rows().map((row) => row.text),
+		["two of us", "done"],
+	);
 }
 
 /** A session from before the installation. */

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { say } from "../host/pi.mjs";
-import { assertWorks, builtFor, Host, omp, registryFor } from "./host.mjs";
+import { assertBearsSecondCopy, assertWorks, builtFor, Host, omp, registryFor, repositoryFor } from "./host.mjs";
 import { serveModel } from "./model.mjs";
 
 /** oh-my-pi keeps its things in `.omp`, and takes its model from a server. */
@@ -58,6 +58,23 @@ test("oh-my-pi: from a registry", async (t) => {
 	await host.run("install", "pi-memory-sessions");
 	await assertWorks(host);
 	await assertRemoves(host);
+});
+
+test("oh-my-pi: from git", async (t) => {
+	const registry = await registryFor(t);
+	const { url, env } = repositoryFor(t);
+	const host = await Omp.for(t, { npm_config_registry: registry.url, BUN_CONFIG_REGISTRY: registry.url, ...env });
+	await host.run("install", `git+${url}`);
+	await assertWorks(host);
+	await assertRemoves(host);
+});
+
+test("oh-my-pi: two copies", async (t) => {
+	const host = await Omp.for(t);
+	const start = host.start.bind(host);
+	const both = [builtFor(t), builtFor(t)].flatMap((folder) => ["-e", folder]);
+	host.start = (args, options) => start([...both, ...args], options);
+	await assertBearsSecondCopy(host);
 });
 
 async function assertRemoves(host) {

@@ -1,10 +1,12 @@
 // pi, each version on each Node: installed in each way, used, and removed again.
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { call, extension, say } from "../host/pi.mjs";
 import {
+	assertBearsSecondCopy,
 	assertExplains,
 	assertWorks,
 	builtFor,
@@ -52,6 +54,28 @@ for (const one of hosts) {
 	});
 }
 
+// One Node will do: what is seen here is each version's word on names that are there twice.
+for (const one of hosts.filter(({ node }) => node === newest.node)) {
+	test(`${one.name}: two copies`, async (t) => {
+		const host = new Host(t, one);
+		await host.run("install", builtFor(t));
+		await host.run("install", builtFor(t));
+		await assertBearsSecondCopy(host);
+	});
+
+	for (const order of ["before", "after"]) {
+		test(`${one.name}: another extension has session_search, loaded ${order} ours`, async (t) => {
+			const host = new Host(t, one);
+			const sources = [extension("owner"), builtFor(t)];
+			for (const source of order === "before" ? sources : sources.reverse()) await host.run("install", source);
+			const { err } = await host.say("hello", call("session_search", { query: "hello" }), say("done"));
+			assert.equal(err.match(/already has a tool session_search/g)?.length, 1, err);
+			assert.equal(host.toolText("session_search"), "theirs");
+			assert.equal(host.rows()[0].text, "hello");
+		});
+	}
+}
+
 test("without install scripts everything works", async (t) => {
 	const registry = await registryFor(t);
 	const host = new Host(t, newest, { npm_config_registry: registry.url, npm_config_ignore_scripts: "true" });
@@ -96,6 +120,25 @@ test("where nothing can be written pi starts and says what is off", async (t) =>
 	const { err } = await host.say("hello");
 	assert.match(err, /memory/);
 	assert.deepEqual(host.rows(), []);
+});
+
+test("in a home that nobody may write to pi starts and says what is off", {
+	skip: process.platform === "win32" && "rights are others there",
+}, async (t) => {
+	const host = new Host(t, newest);
+	const folder = builtFor(t);
+	await host.run("install", folder);
+	// pi itself wants a place for its sessions; root may write anywhere and has to become somebody else.
+	const home = join(host.dir, "home");
+	mkdirSync(home, { mode: 0o555 });
+	const open = (path) => chmodSync(path, 0o777);
+	for (const path of [host.dir, host.agent, join(host.agent, "settings.json"), host.project]) open(path);
+	for (const path of [join(host.dir, ".pi"), dirname(folder), folder]) chmodSync(path, 0o755);
+	Object.assign(host.env, { HOME: home, USERPROFILE: home });
+	if (process.getuid() === 0) host.user = 65_534;
+	const { out, err } = await host.say("hello");
+	assert.match(out, /ok/);
+	assert.match(err, /memory is off/);
 });
 
 test("without HOME pi starts, and memory has the place it is given", async (t) => {
