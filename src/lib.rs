@@ -1,6 +1,20 @@
 //! The engine of pi-memory-sessions: it keeps every message of every pi session in one private
 //! SQLite store and finds it again, in Chinese, English and code.
 //!
+//! ```
+//! use pi_memory_sessions::message::{Rules, parse};
+//! use pi_memory_sessions::store::{Options, Query, Store};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let store = Store::open(Options { path: Some(folder.path().join("sessions.db")), ..Options::default() })?;
+//! let said = r#"{"role": "user", "content": "缓存按 session id 分片", "timestamp": 1760536800000}"#;
+//! store.capture("s1", &parse(said.as_bytes(), &Rules::default()).expect("one entry"))?;
+//!
+//! let answer = store.search("分片 session", &Query::default())?;
+//! assert_eq!(answer.hits.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! - [`message`] turns a line of pi's session file into a role and markdown;
 //! - [`text`] folds text, cuts it into terms and cuts snippets out of it;
 //! - [`store`] is the database and everything that opens, writes and reads it;
