@@ -1,13 +1,15 @@
 // How soon /recall is there and how soon it follows the keys, in the real pi in a pseudo-terminal.
-// node bench/screen.mjs [messages]   (wants the release addon: npm run build)
-// The store is filled with that many generated messages first, a million by default, in sessions of fifty.
+// node bench/screen.mjs [messages]       (wants the release addon: npm run build)
+// node bench/screen.mjs --store COPY.db  measures on a store that is there; give a copy.
+// Without a store one is filled with that many generated messages first, a million by default, in sessions of fifty.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { nodeForPi, root, run } from "../scripts/setup.mjs";
 
 const node = nodeForPi();
@@ -18,7 +20,8 @@ if (node !== process.execPath) {
 
 const { Home } = await import("../__test__/host/pi.mjs");
 const { Terminal, KEYS } = await import("../__test__/terminal/terminal.mjs");
-const MESSAGES = Number(process.argv[2] ?? 1_000_000);
+const { values, positionals } = parseArgs({ options: { store: { type: "string" } }, allowPositionals: true });
+const MESSAGES = Number(positionals[0] ?? 1_000_000);
 const SESSION = 50;
 const OPENINGS = 10;
 /** After this much silence a screen counts as painted. */
@@ -40,8 +43,9 @@ const WORDS = "the a to of and in is it that for shard cache port taken hash rin
 
 const home = new Home(mkdtempSync(join(tmpdir(), "pi-memory-screen-")));
 try {
-	await fill();
-	const terminal = await Terminal.open(undefined, home, { cols: 120, rows: 40 });
+	if (!values.store) await fill();
+	const env = values.store ? { PI_MEMORY_DB: resolve(values.store) } : {};
+	const terminal = await Terminal.open(undefined, home, { cols: 120, rows: 40, env });
 	const opens = [];
 	const keys = [];
 	for (let n = 0; n < OPENINGS; n++) {
@@ -52,7 +56,8 @@ try {
 		await terminal.send(KEYS.escape);
 	}
 	await terminal.end();
-	console.log(`${MESSAGES.toLocaleString("en")} messages; first opening ${opens[0].first.toFixed(0)} ms`);
+	const what = values.store ?? `${MESSAGES.toLocaleString("en")} messages`;
+	console.log(`${what}; first opening ${opens[0].first.toFixed(0)} ms`);
 	report(
 		`open to first paint (later ${OPENINGS - 1})`,
 		opens.slice(1).map(({ first }) => first),

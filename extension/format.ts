@@ -241,11 +241,17 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 	["minute", 60_000],
 ];
 
+/** Making one takes longer than using it a hundred times. */
+const relative = new Map<string, Intl.RelativeTimeFormat>();
+
 /** How long ago, in the largest unit that fits: "3 weeks ago". */
 export function ago(ts: number, now: number, locale = "en"): string {
 	const past = Math.max(now - ts, 0);
 	for (const [unit, length] of UNITS) {
-		if (past >= length) return new Intl.RelativeTimeFormat(locale).format(-Math.floor(past / length), unit);
+		if (past < length) continue;
+		const format = relative.get(locale) ?? new Intl.RelativeTimeFormat(locale);
+		relative.set(locale, format);
+		return format.format(-Math.floor(past / length), unit);
 	}
 	return new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(0, "second");
 }

@@ -285,9 +285,11 @@ const zh: Words = {
 	},
 };
 
+const counts = new Intl.NumberFormat("en");
+
 /** A count with thousands separated, the same in both languages. */
 export function number(count: number): string {
-	return count.toLocaleString("en");
+	return counts.format(count);
 }
 
 /** A count of English things; `more` says that there are more than counted. */

@@ -31,8 +31,9 @@ export function found(theme: Theme, text: string): string {
 }
 
 /** The passage around a snippet's first mark, on at most `rows` lines. */
-export function passage(snippet: string, marks: Marks, width: number, rows: number, theme: Theme): string[] {
+export function passage(text: string, all: Marks, width: number, rows: number, theme: Theme): string[] {
 	const room = Math.max(width, 4) * rows;
+	const { snippet, marks } = near(text, all, room);
 	const styled = pieces(snippet, marks).map(([text, marked]) => (marked ? found(theme, text) : text));
 	const line = styled.join("");
 	const whole = visibleWidth(line);
@@ -42,6 +43,22 @@ export function passage(snippet: string, marks: Marks, width: number, rows: numb
 	const from = Math.max(0, Math.min(before - Math.floor(room / 3), whole - room + rows * 2));
 	const shown = `${from > 0 ? "…" : ""}${sliceByColumn(line, from, room - rows * 2, true)}…`;
 	return wrapTextWithAnsi(shown, width).slice(0, rows);
+}
+
+/**
+ * What may be seen of a snippet in this many columns, with as much again on either side. Measuring columns is slow, and
+ * a snippet is several times what a line shows.
+ */
+function near(text: string, marks: Marks, room: number): { snippet: string; marks: Marks } {
+	const at = marks[0]?.[0] ?? 0;
+	const from = Math.max(0, at - room);
+	const to = at + 2 * room;
+	if (from === 0 && to >= text.length) return { snippet: text, marks };
+	const within = marks.filter(([, end]) => end <= to);
+	return {
+		snippet: text.slice(from, to).toWellFormed(),
+		marks: within.map(([start, end]): [number, number] => [start - from, end - from]),
+	};
 }
 
 /** Text with each mark between invisible signs, to be painted after Markdown has made lines of it. */

@@ -93,6 +93,7 @@ export class RecallScreen implements Component, Focusable {
 	#waiting: Waiting | undefined;
 	#later: ReturnType<typeof setTimeout> | undefined;
 	#calledTook = 0;
+	#painted = new WeakMap<Item, { state: string; lines: string[] }>();
 	#closed = false;
 
 	/** `done` is called once, with what was chosen. */
@@ -118,6 +119,7 @@ export class RecallScreen implements Component, Focusable {
 
 	invalidate(): void {
 		this.#input.invalidate();
+		this.#painted = new WeakMap();
 		this.#reading.invalidate();
 	}
 
@@ -497,10 +499,22 @@ export class RecallScreen implements Component, Focusable {
 		}
 	}
 
+	/** An item's lines, painted once: a key changes two of them, and measuring columns is what a frame costs. */
 	#itemLines(items: Item[], index: number, first: boolean, width: number, rows: number): string[] {
-		const { theme } = this;
-		const { session, hit } = items[index] as Item;
+		const item = items[index] as Item;
+		const before = items[index - 1];
+		const heads = first || before?.session.id !== item.session.id || !before?.hit;
 		const selected = index === this.#selected;
+		const state = `${width} ${rows} ${heads} ${selected}`;
+		const known = this.#painted.get(item);
+		if (known?.state === state) return known.lines;
+		const lines = this.#paintItem(item, selected, heads, width, rows);
+		this.#painted.set(item, { state, lines });
+		return lines;
+	}
+
+	#paintItem({ session, hit }: Item, selected: boolean, heads: boolean, width: number, rows: number): string[] {
+		const { theme } = this;
 		const pointer = selected ? theme.fg("accent", "❯ ") : "  ";
 		const paint = (line: string) => {
 			const fitted = fit(line, width);
@@ -512,7 +526,6 @@ export class RecallScreen implements Component, Focusable {
 		};
 		if (!hit) return [paint(`${pointer}${this.#heading(session, session.lastAt, width - 2)}`)];
 		const { roles } = this.memory.words.screen;
-		const heads = first || items[index - 1]?.session.id !== session.id || !items[index - 1]?.hit;
 		const heading = heads ? [fit(this.#heading(session, hit.ts, width, session.matches), width)] : [];
 		const who = theme.fg(
 			hit.role === "tool_error" ? "error" : hit.role === "user" ? "accent" : "muted",
