@@ -26,6 +26,9 @@ const SEGMENTS: u32 = 96;
 /// Pages of the log that wait to be copied into the database at most, and with which the log is begun anew.
 const COPY: u32 = 256;
 const BEGIN_ANEW: u32 = 4096;
+/// So many pages are few enough to copy while writers wait; to come down to them, the log is copied so many times.
+const FEW: u32 = 64;
+const ROUNDS: u32 = 4;
 
 /// Free pages given back in one step.
 const GIVEN_BACK: u32 = 64;
@@ -194,13 +197,21 @@ impl Store {
     }
 
     /// Copies the log while others write, and begins it anew when it grew long.
-    fn copy_log(&self, connection: &Connection, pages: u32) -> Result<()> {
-        checkpoint(connection, "passive")?;
-        self.upkeep.copied.store(pages, Ordering::Relaxed);
-        if pages >= BEGIN_ANEW {
-            // Little is left to copy now: those who write wait for that little only.
+    fn copy_log(&self, connection: &Connection, mut pages: u32) -> Result<()> {
+        let anew = pages >= BEGIN_ANEW;
+        for _ in 0..ROUNDS {
+            checkpoint(connection, "passive")?;
+            self.upkeep.copied.store(pages, Ordering::Relaxed);
+            let copied = std::mem::replace(&mut pages, self.upkeep.log.load(Ordering::Relaxed));
+            if !anew || pages.saturating_sub(copied) < FEW {
+                break;
+            }
+        }
+        if anew {
+            // Those who write wait for the little that came since, and not for the file to be cut: it is written over,
+            // unless it grew far too long.
             let _slot = self.turn.after();
-            if checkpoint(connection, "truncate")? {
+            if checkpoint(connection, if pages >= 2 * BEGIN_ANEW { "truncate" } else { "restart" })? {
                 self.upkeep.log.store(0, Ordering::Relaxed);
             }
         }
