@@ -63,6 +63,11 @@ export interface StoreOptions {
 	path?: string;
 	/** Globs of folders; nothing said in a session under one of them is ever kept. Default none. */
 	excludeFolders?: string[];
+	/**
+	 * Keep what other extensions tell the model (`custom_message` entries), as the user's words; pi's file brings it, by
+	 * `tail` or `import`. What was read before stays as it was. Default false.
+	 */
+	keepExtensionMessages?: boolean;
 }
 
 export interface Captured {

@@ -12,6 +12,8 @@ export interface Config {
 	searchAllProjects: boolean;
 	/** Whether runs without a person (print and json mode) are kept. */
 	keepScriptedRuns: boolean;
+	/** Whether what other extensions tell the model is kept. */
+	keepExtensionMessages: boolean;
 	/** Globs of folders whose sessions are never kept. */
 	excludeFolders: string[];
 	/** Put before the names of the model's tools, where another extension owns them. */
@@ -27,6 +29,7 @@ export interface ReadConfig {
 const DEFAULTS: Config = {
 	searchAllProjects: true,
 	keepScriptedRuns: true,
+	keepExtensionMessages: false,
 	excludeFolders: [],
 	toolPrefix: "",
 };
@@ -35,6 +38,7 @@ const CHECKS: Record<keyof Config, { accepts: (value: unknown) => boolean; wants
 	language: { accepts: (value) => value === "en" || value === "zh", wants: '"en" or "zh"' },
 	searchAllProjects: { accepts: isBoolean, wants: "true or false" },
 	keepScriptedRuns: { accepts: isBoolean, wants: "true or false" },
+	keepExtensionMessages: { accepts: isBoolean, wants: "true or false" },
 	excludeFolders: { accepts: isStrings, wants: "a list of globs" },
 	toolPrefix: {
 		accepts: (value) => typeof value === "string" && /^[a-zA-Z0-9_-]{0,32}$/.test(value),

@@ -48,7 +48,10 @@ export class Memory {
 		try {
 			// Here and not at the top: an extension that throws while it loads stops pi.
 			const addon = createRequire(import.meta.url)("../index.js") as typeof import("../index.js");
-			this.#store = new addon.MemoryStore({ excludeFolders: this.config.excludeFolders });
+			this.#store = new addon.MemoryStore({
+				excludeFolders: this.config.excludeFolders,
+				keepExtensionMessages: this.config.keepExtensionMessages,
+			});
 			this.#failure = undefined;
 			return this.#store;
 		} catch (thrown) {

@@ -54,7 +54,7 @@ impl MemoryStore {
         let store = Store::open(store::Options {
             path: options.path.filter(|path| !path.is_empty()).map(PathBuf::from),
             exclude_folders: options.exclude_folders,
-            rules: Rules::default(),
+            rules: Rules { custom_messages: options.keep_extension_messages },
         })?;
         Ok(MemoryStore { store })
     }
@@ -234,6 +234,7 @@ impl MemoryStore {
 struct StoreOptions {
     path: Option<String>,
     exclude_folders: Vec<String>,
+    keep_extension_messages: bool,
 }
 
 #[derive(Deserialize)]

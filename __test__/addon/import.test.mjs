@@ -1,7 +1,18 @@
 // Importing pi's session files: every version and entry type, and what is wrong with real ones.
 
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import {
+	accessSync,
+	appendFileSync,
+	chmodSync,
+	constants,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { folderFor, root, storeFor, textsOf, user } from "./store.mjs";
@@ -28,6 +39,16 @@ function write(folder, name, lines) {
 	writeFileSync(file, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
 	appendFileSync(file, "\n");
 	return file;
+}
+
+/** Whether this process may read a file whatever its rights say. */
+function isReadable(file) {
+	try {
+		accessSync(file, constants.R_OK);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 test("every entry type: what is kept, what is not, and unknown ones counted", async (t) => {
@@ -192,6 +213,113 @@ test("an import shows how far it is, and an aborted one keeps what it has", asyn
 	const before = new AbortController();
 	before.abort();
 	assert.equal((await store.import({ from: folder, signal: before.signal })).cancelled, true);
+});
+
+test("extensions' messages are kept when asked for: from the file and its tail once, and not otherwise", async (t) => {
+	const folder = folderFor(t);
+	const told = entry(2, { type: "custom_message", customType: "x", content: "from an extension", display: true });
+	const file = write(folder, "a.jsonl", [header(), said(1, "user", text("hello")), told]);
+	const keeping = storeFor(t, { keepExtensionMessages: true });
+	// The event has the extension's time, the file pi's.
+	keeping.capture("s1", { role: "custom", customType: "x", content: "from an extension", timestamp: T });
+	assert.equal(keeping.tail("s1", file).stored, 2);
+	await keeping.import({ from: folder });
+	assert.deepEqual(textsOf(keeping, "s1"), ["hello", "from an extension"]);
+	const imported = storeFor(t, { keepExtensionMessages: true });
+	assert.equal((await imported.import({ from: folder })).stored, 2);
+	const usual = storeFor(t);
+	assert.equal(usual.capture("s1", told).stored, false);
+	await usual.import({ from: folder });
+	assert.deepEqual(textsOf(usual, "s1"), ["hello"]);
+	assert.throws(() => storeFor(t, { keepExtensionMessages: "yes" }), { code: "INVALID_ARGUMENT" });
+});
+
+test("an entry whose parent is nowhere follows the one before it", async (t) => {
+	const folder = folderFor(t);
+	write(folder, "a.jsonl", [
+		header(),
+		said(1, "user", text("one")),
+		{ ...said(2, "assistant", text("two")), parentId: "gone" },
+		said(3, "user", text("three")),
+	]);
+	const store = storeFor(t);
+	const report = await store.import({ from: folder });
+	assert.deepEqual([report.stored, report.skipped], [3, []]);
+	assert.deepEqual(textsOf(store, "s1"), ["one", "two", "three"]);
+});
+
+test("a link to a session file is said and its file read once; one that leads to itself harms nothing", async (t) => {
+	const folder = folderFor(t);
+	const file = write(join(folder, "real"), "a.jsonl", [header(), said(1, "user", text("one"))]);
+	mkdirSync(join(folder, "links"));
+	const links = ["copy.jsonl", "loop.jsonl", "up"].map((name) => join(folder, "links", name));
+	symlinkSync(file, links[0]);
+	symlinkSync(links[1], links[1]);
+	symlinkSync(folder, links[2]);
+	const store = storeFor(t);
+	const report = await store.import({ from: join(folder, "links") });
+	assert.deepEqual([report.files, report.stored], [1, 1]);
+	assert.deepEqual(report.skipped.map((one) => one.file).sort(), links.sort());
+	assert.equal((await store.import({ from: folder })).stored, 0);
+});
+
+test("what cannot be read is named and costs nothing beside it", async (t) => {
+	const folder = folderFor(t);
+	write(folder, "good.jsonl", [header(), said(1, "user", text("good"))]);
+	mkdirSync(join(folder, "folder.jsonl"));
+	write(join(folder, "folder.jsonl"), "in.jsonl", [header("s2"), said(1, "user", text("inside"))]);
+	const closed = write(folder, "closed.jsonl", [header("s3"), said(1, "user", text("closed"))]);
+	chmodSync(closed, 0);
+	const store = storeFor(t);
+	const report = await store.import({ from: folder });
+	assert.deepEqual([textsOf(store, "s1"), textsOf(store, "s2")], [["good"], ["inside"]]);
+	if (isReadable(closed)) return; // To root.
+	assert.deepEqual([report.stored, report.skipped.map(({ file }) => file)], [2, [closed]]);
+	chmodSync(closed, 0o600);
+	assert.equal((await store.import({ from: folder })).stored, 1);
+});
+
+test("two records on one line are both kept", async (t) => {
+	const folder = folderFor(t);
+	const pair = [said(1, "user", text("one")), said(2, "assistant", text("two"))].map((one) => JSON.stringify(one));
+	write(folder, "a.jsonl", [header(), pair.join(""), said(3, "user", text("three"))]);
+	const store = storeFor(t);
+	const report = await store.import({ from: folder });
+	assert.deepEqual([report.stored, report.skipped], [3, []]);
+	assert.deepEqual(textsOf(store, "s1"), ["one", "two", "three"]);
+});
+
+test("a last line without its end is read when it is whole, and once; a half-written one is left for next time", async (t) => {
+	const folder = folderFor(t);
+	const file = write(folder, "a.jsonl", [header()]);
+	const [one, two] = [said(1, "user", text("one")), said(2, "user", text("two"))].map((said) => JSON.stringify(said));
+	const store = storeFor(t);
+	const imported = async (more) => {
+		appendFileSync(file, more);
+		const { stored, skipped } = await store.import({ from: folder });
+		return [stored, skipped];
+	};
+	assert.deepEqual(await imported(one), [1, []]);
+	assert.deepEqual(await imported(`\n${two.slice(0, 60)}`), [0, []]);
+	assert.deepEqual(await imported(two.slice(60)), [1, []]);
+	assert.deepEqual(await imported("\n"), [0, []]);
+	assert.deepEqual(textsOf(store, "s1"), ["one", "two"]);
+	assert.ok(readFileSync(file, "utf8").endsWith(`${two}\n`));
+});
+
+test("of entries that share an id both texts are kept, and a second import adds nothing", async (t) => {
+	const folder = folderFor(t);
+	const file = write(folder, "a.jsonl", [
+		header(),
+		said(1, "user", text("one")),
+		{ ...said(2, "user", text("another")), id: "e1" },
+		{ ...said(1, "user", text("the same time")), parentId: "e1" },
+	]);
+	const store = storeFor(t);
+	assert.equal((await store.import({ from: folder })).stored, 3);
+	writeFileSync(file, `${readFileSync(file, "utf8")}${JSON.stringify(said(4, "user", text("four")))}\n`);
+	assert.equal((await store.import({ from: folder })).stored, 1);
+	assert.deepEqual(textsOf(store, "s1"), ["one", "another", "the same time", "four"]);
 });
 
 test("a folder that is not there is named", async (t) => {

@@ -29,6 +29,14 @@ test("right settings are taken, wrong ones named and left at their default", (t)
 	assert.equal(problems.length, 2);
 });
 
+test("extensions' messages are kept only when asked for, by true and nothing else", (t) => {
+	assert.equal(configOf(t).config.keepExtensionMessages, false);
+	assert.equal(configOf(t, '{"keepExtensionMessages": true}').config.keepExtensionMessages, true);
+	const { config, problems } = configOf(t, '{"keepExtensionMessages": "yes"}');
+	assert.equal(config.keepExtensionMessages, false);
+	assert.match(problems.join(), /"keepExtensionMessages" wants true or false/);
+});
+
 test("a file that is no JSON, or no object, is named", (t) => {
 	assert.match(configOf(t, "{").problems[0], /no JSON/);
 	assert.match(configOf(t, "[]").problems[0], /wants an object/);

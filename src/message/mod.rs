@@ -124,13 +124,19 @@ pub struct Rules {
 }
 
 /// One entry, or a bare message `{role, content, timestamp}` as pi's events carry it.
+///
+/// Of a bare extension's message nothing is kept: pi's file gives it another time than the event, so that the two would
+/// not be known for one. The file's tail brings it.
 pub fn parse(json: &[u8], rules: &Rules) -> Result<Entry, Malformed> {
     let mut cursor = Cursor::new(json, 0);
     let read = Fields::read(&mut cursor)?;
     if cursor.peek().is_some() {
         return Err(NOT_JSON);
     }
-    if read.0.kind.is_some() { entry(read, rules) } else { message(&read.0, &Fields::default(), rules) }
+    match read.0.kind {
+        Some(_) => entry(read, rules),
+        None => message(&read.0, &Fields::default(), &Rules::default()),
+    }
 }
 
 /// The entries of one line of a session file, each with its place in the line: one, as pi writes them, or several when
