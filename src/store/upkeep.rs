@@ -16,15 +16,18 @@ use crate::error::Result;
 const PAUSE: Duration = Duration::from_millis(4);
 /// Without a pause for this long, upkeep works between the writes.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// Pages a merge step writes: a step is to take a millisecond or two.
+/// Segments, one a commit, that captures without a pause may pile up, and pages a merge step writes. A step trims every
+/// segment it reads from: only few segments make a step of a millisecond or two.
+const SEGMENTS: u32 = 16;
 const STEP: i32 = 8;
-/// The same during an import, which piles up many segments: a step trims every segment it reads from, so small steps
-/// over many of them write mostly trimmings.
+/// The same during an import, where no step is waited for by a person, and small ones would write mostly trimmings.
+const IMPORTED_SEGMENTS: u32 = 96;
 const LONG_STEP: i32 = 64;
-/// Segments that writes without a pause may pile up: each one is looked at by every search.
-const SEGMENTS: u32 = 96;
-/// Pages of the log that wait to be copied into the database at most, and with which the log is begun anew.
+/// Pages of the log that wait to be copied into the database: at most in a pause, and while captures go on, when copying
+/// many at a time would keep merges waiting.
 const COPY: u32 = 256;
+const BUSY_COPY: u32 = 1024;
+/// Pages with which the log is begun anew.
 const BEGIN_ANEW: u32 = 4096;
 /// So many pages are few enough to copy while writers wait; to come down to them, the log is copied so many times.
 const FEW: u32 = 64;
@@ -38,7 +41,7 @@ const NO_WAIT: Duration = Duration::ZERO;
 
 #[derive(Default)]
 pub(super) struct Upkeep {
-    /// When the latest write was, and when the first was that upkeep has not seen to.
+    /// When the latest write was, and when the first was that upkeep has not seen to, and how many came since.
     written: Mutex<Written>,
     changed: Condvar,
     running: AtomicBool,
@@ -53,6 +56,7 @@ pub(super) struct Upkeep {
 struct Written {
     first: Option<Instant>,
     latest: Option<Instant>,
+    count: u32,
 }
 
 impl Upkeep {
@@ -62,6 +66,7 @@ impl Upkeep {
         let begins = {
             let mut written = lock(&self.written);
             written.latest = Some(now);
+            written.count = written.count.saturating_add(1);
             let begins = written.first.is_none();
             written.first = written.first.or(Some(now));
             begins
@@ -94,7 +99,11 @@ impl Upkeep {
         self.changed.notify_all();
     }
 
-    /// Waits for a pause after a write, or for patience to end; false when there was nothing to wait for.
+    fn is_importing(&self) -> bool {
+        self.imports.load(Ordering::Relaxed) > 0
+    }
+
+    /// Waits for a pause after a write, for many writes or for patience to end; nothing when there was no write.
     fn wait(&self) -> Option<Occasion> {
         let written = lock(&self.written);
         let (Some(first), Some(latest)) = (written.first, written.latest) else {
@@ -103,10 +112,11 @@ impl Upkeep {
         };
         let now = Instant::now();
         let (rested, waited) = (now.duration_since(latest), now.duration_since(first));
-        if rested >= PAUSE && self.imports.load(Ordering::Relaxed) == 0 {
+        let captures = !self.is_importing();
+        if captures && rested >= PAUSE {
             return Some(Occasion::Pause);
         }
-        if waited >= PATIENCE {
+        if waited >= PATIENCE || captures && written.count >= SEGMENTS {
             return Some(Occasion::Between);
         }
         drop(self.changed.wait_timeout(written, PAUSE));
@@ -117,6 +127,7 @@ impl Upkeep {
     fn done(&self, since: Instant) {
         let mut written = lock(&self.written);
         written.first = written.latest.filter(|latest| *latest > since);
+        written.count = 0;
     }
 }
 
@@ -162,11 +173,13 @@ impl Store {
     /// One step; true when there is more to do.
     fn keep_up(&self, occasion: Occasion, copier: &mut Option<Held>) -> Result<bool> {
         self.capture_late()?;
+        let importing = self.upkeep.is_importing();
+        let few = if importing { IMPORTED_SEGMENTS } else { SEGMENTS };
         let more = self.in_background(|connection| {
             if self.rebuild_step(connection)? {
                 return Ok(true);
             }
-            if occasion == Occasion::Between && index::segments(connection)? <= SEGMENTS {
+            if occasion == Occasion::Between && index::segments(connection)? <= few {
                 return Ok(false);
             }
             self.merge(connection)
@@ -175,7 +188,11 @@ impl Store {
         let copied = self.upkeep.copied.load(Ordering::Relaxed);
         // The log was begun anew since when it is shorter than what was copied of it.
         let uncopied = if log < copied { log } else { log - copied };
-        if log >= BEGIN_ANEW || (uncopied >= COPY && occasion == Occasion::Pause && !more) {
+        let waiting = match occasion {
+            Occasion::Pause => uncopied >= COPY && !more,
+            Occasion::Between => uncopied >= BUSY_COPY && !importing,
+        };
+        if log >= BEGIN_ANEW || waiting {
             let copier = self.held(copier, NO_WAIT)?;
             self.copy_log(&copier.connection, log)?;
         }
@@ -190,8 +207,7 @@ impl Store {
 
     fn merge(&self, connection: &mut Connection) -> Result<bool> {
         let slot = self.turn.after();
-        let importing = self.upkeep.imports.load(Ordering::Relaxed) > 0;
-        let more = index::merge_step(connection, if importing { LONG_STEP } else { STEP });
+        let more = index::merge_step(connection, if self.upkeep.is_importing() { LONG_STEP } else { STEP });
         drop(slot);
         more
     }
