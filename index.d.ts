@@ -279,7 +279,7 @@ export interface ForgetOptions {
 export interface ForgetReport {
 	sessions: number;
 	messages: number;
-	/** pi's own files that still hold the text. */
+	/** pi's own files that still hold the text, and damaged stores set aside (`.corrupt-…`), which may. */
 	stillIn: string[];
 }
 

@@ -71,7 +71,7 @@ const en = {
 	forgetAgain: (command: string) => `To do it: ${command}`,
 	forgetNot: "Nothing was forgotten.",
 	forgotten: (what: string) => `Forgotten: ${what}. No import brings it back.`,
-	forgetStillIn: "pi's own files still hold the text:",
+	forgetStillIn: "these files still hold the text, or may:",
 
 	healthy: "The store is sound.",
 	damaged: "The store is damaged; /recall check repair mends what can be mended.",
@@ -117,7 +117,7 @@ const en = {
 		searchAgain: "Search for something else …",
 		forgetTitle: "Forget for good? No import brings it back.",
 		stillIn: (files: string, more: number) =>
-			`pi's own files keep it: ${files}${more > 0 ? ` and ${number(more)} more` : ""}`,
+			`these files still hold it, or may: ${files}${more > 0 ? ` and ${number(more)} more` : ""}`,
 		forgetNothing: "Keep it",
 		forgetMessage: (messages: number, sessions: number) =>
 			messages === 1
@@ -215,7 +215,7 @@ const zh: Words = {
 	forgetAgain: (command) => `确定的话：${command}`,
 	forgetNot: "什么也没忘。",
 	forgotten: (what) => `忘掉了 ${what}，以后导入也不会回来。`,
-	forgetStillIn: "pi 自己的文件里还有原文：",
+	forgetStillIn: "这些文件里还有原文，或可能有：",
 
 	healthy: "库是完好的。",
 	damaged: "库有损坏；/recall check repair 修复能修的部分。",
@@ -258,7 +258,7 @@ const zh: Words = {
 		backToList: "回到列表",
 		searchAgain: "搜索别的……",
 		forgetTitle: "永久忘掉？以后导入也不会回来。",
-		stillIn: (files, more) => `pi 自己的文件里还有：${files}${more > 0 ? `，另有 ${number(more)} 个` : ""}`,
+		stillIn: (files, more) => `这些文件里还有，或可能有：${files}${more > 0 ? `，另有 ${number(more)} 个` : ""}`,
 		forgetNothing: "保留",
 		forgetMessage: (messages, sessions) =>
 			messages === 1 ? "忘掉这条消息" : `忘掉这条消息（${number(sessions)} 个会话里共 ${number(messages)} 条）`,

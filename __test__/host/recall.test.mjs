@@ -271,7 +271,7 @@ test("/recall forget says what would go, asks, and it stays gone", async (t) => 
 	assert.match(asked.out, /2 messages in 1 session would be forgotten for good/);
 	assert.equal(home.rows().length, 4);
 	const done = await home.print(`/recall forget session:${first.session} yes`);
-	assert.match(done.out, /Forgotten: 2 messages.*\npi's own files still hold the text:\n {2}~\//);
+	assert.match(done.out, /Forgotten: 2 messages.*\nthese files still hold the text, or may:\n {2}~\//);
 	await home.print("/recall import");
 	assert.equal(home.rows().length, 2);
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
-use super::{Store, session, time, write};
+use super::{Store, salvage, session, time, write};
 use crate::error::{Error, Kind, Result};
 use crate::message::Role;
 
@@ -26,7 +26,7 @@ pub struct Conditions {
 pub struct Forgotten {
     pub sessions: u64,
     pub messages: u64,
-    /// pi's own files that still hold the text.
+    /// pi's own files that still hold the text, and damaged stores set aside, which may.
     pub still_in: Vec<String>,
 }
 
@@ -35,7 +35,10 @@ impl Store {
     pub fn forget(&self, conditions: &Conditions) -> Result<Forgotten> {
         let report = self.in_background(|connection| {
             let ids = meant(connection, conditions)?;
-            let report = report(connection, &ids)?;
+            let mut report = report(connection, &ids)?;
+            if !ids.is_empty() {
+                report.still_in.extend(salvage::set_aside(&self.path));
+            }
             if conditions.dry_run {
                 return Ok(report);
             }
@@ -259,6 +262,21 @@ mod tests {
         assert_eq!(place.import(&place.path("again.jsonl")).stored, 0);
         assert!(!place.capture("s", &bare(1, secret)).stored);
         assert_eq!(place.finds("龘靐"), 0);
+    }
+
+    #[test]
+    fn damaged_stores_set_aside_are_named_where_they_may_hold_the_text() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "a secret"));
+        let beside = |suffix: &str| std::path::PathBuf::from(format!("{}{suffix}", place.store.path().display()));
+        for suffix in [".corrupt-17", ".corrupt-17-wal", ".corrupt-17-shm", ".other"] {
+            std::fs::write(beside(suffix), "a secret").unwrap();
+        }
+        let named = [".corrupt-17", ".corrupt-17-wal"].map(|suffix| beside(suffix).to_string_lossy().into_owned());
+        let dry = Conditions { dry_run: true, ..of_session("s") };
+        assert_eq!(place.store.forget(&dry).unwrap().still_in, named);
+        assert_eq!(place.store.forget(&of_session("s")).unwrap().still_in, named);
+        assert_eq!(place.store.forget(&of_session("s")).unwrap().still_in, Vec::<String>::new());
     }
 
     #[test]

@@ -216,6 +216,24 @@ fn put_in_place(path: &Path) -> Result<PathBuf> {
     Ok(kept)
 }
 
+/// The damaged files kept beside the store, and their logs.
+pub(super) fn set_aside(path: &Path) -> Vec<String> {
+    let kept = beside(path, ".corrupt-");
+    let (Some(folder), Some(kept)) = (path.parent(), kept.file_name()) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<String> = entries
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let (name, kept) = (name.as_encoded_bytes(), kept.as_encoded_bytes());
+            name.starts_with(kept) && !name.ends_with(b"-shm")
+        })
+        .map(|entry| entry.path().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    found
+}
+
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
