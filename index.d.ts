@@ -340,7 +340,7 @@ export class MemoryStore {
 	check(options?: { repair?: boolean }): Promise<Health>;
 
 	/** Size, counts, and how messages spread over weeks and projects. */
-	stats(): Stats;
+	stats(): Promise<Stats>;
 
 	/** Something the person is to be told once, that the store was repaired, say; absent when there is nothing (more). */
 	notice(): string | undefined;

@@ -1,12 +1,12 @@
 // Loads the addon: the file PI_MEMORY_ADDON names, or the one built beside this file, else the platform's package.
 
 const { existsSync } = require("node:fs");
-const { dirname, join } = require("node:path");
+const { dirname, join, resolve } = require("node:path");
 const target = require("./target.js");
 
 /** Where the addon may be. By absolute path: a compiled host resolves bare names inside itself. */
 function candidates() {
-	if (process.env.PI_MEMORY_ADDON) return [process.env.PI_MEMORY_ADDON];
+	if (process.env.PI_MEMORY_ADDON) return [resolve(process.env.PI_MEMORY_ADDON)];
 	const file = `pi-memory-sessions.${target}.node`;
 	const packages = folders(__dirname).map((folder) => join(folder, "node_modules", `pi-memory-sessions-${target}`));
 	return [join(__dirname, file), join(packages.find(existsSync) ?? packages[0], file)];

@@ -96,10 +96,10 @@ function own(folder) {
 }
 
 /** Reads a store back, each session's last branch: how much text that is, and some of its messages into a file of their own. */
-function read({ db, to, keep }) {
+async function read({ db, to, keep }) {
 	const store = open(db);
 	const PAGE = 100;
-	const { messages: count } = store.stats();
+	const { messages: count } = await store.stats();
 	const every = Math.max(1, Math.floor(count / keep));
 	const kept = [];
 	let [messages, bytes] = [0, 0];

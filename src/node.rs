@@ -212,8 +212,9 @@ impl MemoryStore {
     }
 
     #[napi(catch_unwind)]
-    pub fn stats(&self) -> Result<Stats> {
-        Ok(self.store.stats()?.into())
+    pub fn stats<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let store = Arc::clone(&self.store);
+        promise(env, move || store.stats(), Stats::from)
     }
 
     #[napi(catch_unwind)]

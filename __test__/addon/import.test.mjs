@@ -207,7 +207,7 @@ test("an import shows how far it is, and an aborted one keeps what it has", asyn
 	});
 	assert.ok(seen.length > 0);
 	assert.ok(seen[0].files === 30 && seen[0].bytes > 0);
-	assert.equal(store.stats().messages, report.stored);
+	assert.equal((await store.stats()).messages, report.stored);
 	const rest = await store.import({ from: folder });
 	assert.equal(report.stored + rest.stored, 30 * 50);
 	const before = new AbortController();

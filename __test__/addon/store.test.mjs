@@ -10,7 +10,7 @@ import { folderFor, MemoryStore, root, session, storeFor, textsOf, user } from "
 
 const code = (wanted) => (error) => error instanceof Error && error.code === wanted && error.message.length > 10;
 
-test("what was captured is found at once, read, listed and counted", (t) => {
+test("what was captured is found at once, read, listed and counted", async (t) => {
 	const store = storeFor(t);
 	store.begin(session("s1", { name: "cache sharding" }));
 	const first = store.capture("s1", user("我们讨论过的缓存索引 and the WAL", 1_700_000_000_001));
@@ -25,7 +25,8 @@ test("what was captured is found at once, read, listed and counted", (t) => {
 	assert.deepEqual([sessions[0].id, sessions[0].name, sessions[0].project], ["s1", "cache sharding", "api"]);
 	assert.deepEqual(textsOf(store, "s1"), ["我们讨论过的缓存索引 and the WAL"]);
 	assert.equal(store.sessions()[0].messages, 1);
-	assert.deepEqual([store.stats().messages, store.stats().sessions, store.stats().projects], [1, 1, 1]);
+	const stats = await store.stats();
+	assert.deepEqual([stats.messages, stats.sessions, stats.projects], [1, 1, 1]);
 });
 
 test("a duplicate is stored once, and says so", (t) => {
@@ -78,7 +79,7 @@ test("several processes write at once and nothing is lost or doubled", async (t)
 	const codes = await Promise.all(writers.map(async (writer) => (await once(writer, "close"))[0]));
 	assert.deepEqual(codes, [0, 0, 0]);
 	const store = new MemoryStore({ path });
-	assert.equal(store.stats().messages, 3 * each);
+	assert.equal((await store.stats()).messages, 3 * each);
 	store.close();
 });
 

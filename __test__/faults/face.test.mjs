@@ -92,7 +92,7 @@ test("a store opened and closed a hundred times keeps what each wrote", async ()
 		store.close();
 	}
 	const again = new MemoryStore({ path });
-	assert.equal(again.stats().messages, 100);
+	assert.equal((await again.stats()).messages, 100);
 	again.close();
 });
 

@@ -125,7 +125,7 @@ async function list(memory: Memory, args: string, ctx: ExtensionCommandContext):
 }
 
 async function stats(memory: Memory, _rest: string, ctx: ExtensionCommandContext): Promise<Answer> {
-	const figures = memory.store.stats();
+	const figures = await memory.store.stats();
 	const waiting = await memory.waiting(ctx);
 	return { text: statsText(figures, memory.words, waiting), data: { ...figures, waiting } };
 }

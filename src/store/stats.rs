@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Store, schema, time};
+use super::{Store, WAIT, schema, time};
 use crate::error::Result;
 
 /// The store in figures.
@@ -40,7 +40,8 @@ pub struct ProjectCount {
 }
 
 impl Store {
-    /// The store in figures. Copies in forks count as messages of their sessions.
+    /// The store in figures. Copies in forks count as messages of their sessions. It looks at every message, on a
+    /// connection of its own: nobody waits for it.
     pub fn stats(&self) -> Result<Stats> {
         let bytes = ["", "-wal", "-shm"].iter().filter_map(|suffix| {
             let mut name = self.path.as_os_str().to_owned();
@@ -48,45 +49,44 @@ impl Store {
             std::fs::metadata(name).ok().map(|meta| meta.len())
         });
         let bytes = bytes.sum();
-        self.reading(|connection| {
-            let (messages, sessions, projects) = connection.query_row(
-                "select coalesce(sum(messages), 0), count(*), count(distinct project) from session where messages > 0",
-                [],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-            )?;
-            // Days first, in SQL: a week is a local matter and there are far fewer days than messages.
-            let mut weeks = BTreeMap::<i64, i64>::new();
-            let (mut oldest, mut newest) = (None::<i64>, None::<i64>);
-            let mut statement =
-                connection.prepare("select min(ts), max(ts), count(*) from msg group by ts / 900000")?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let (first, last, count): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                oldest = Some(oldest.map_or(first, |oldest| oldest.min(first)));
-                newest = Some(newest.map_or(last, |newest| newest.max(last)));
-                *weeks.entry(time::week_start(first)).or_default() += count;
-            }
-            let mut statement = connection.prepare(
-                "select p.name, count(*), sum(s.messages) from session s join project p on p.id = s.project
-                 where s.messages > 0 group by p.name order by sum(s.messages) desc limit 10",
-            )?;
-            let top_projects = statement
-                .query_map([], |row| {
-                    Ok(ProjectCount { project: row.get(0)?, sessions: row.get(1)?, messages: row.get(2)? })
-                })?
-                .collect::<rusqlite::Result<_>>()?;
-            Ok(Stats {
-                path: self.path.to_string_lossy().into_owned(),
-                bytes,
-                schema: schema::VERSION,
-                messages,
-                sessions,
-                projects,
-                oldest,
-                newest,
-                weeks: weeks.into_iter().map(|(start, messages)| Week { start, messages }).collect(),
-                top_projects,
-            })
+        let mut own = None;
+        let connection = self.held(&mut own, WAIT)?.connection.unchecked_transaction()?;
+        let (messages, sessions, projects) = connection.query_row(
+            "select coalesce(sum(messages), 0), count(*), count(distinct project) from session where messages > 0",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        // Days first, in SQL: a week is a local matter and there are far fewer days than messages.
+        let mut weeks = BTreeMap::<i64, i64>::new();
+        let (mut oldest, mut newest) = (None::<i64>, None::<i64>);
+        let mut statement = connection.prepare("select min(ts), max(ts), count(*) from msg group by ts / 900000")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (first, last, count): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            oldest = Some(oldest.map_or(first, |oldest| oldest.min(first)));
+            newest = Some(newest.map_or(last, |newest| newest.max(last)));
+            *weeks.entry(time::week_start(first)).or_default() += count;
+        }
+        let mut statement = connection.prepare(
+            "select p.name, count(*), sum(s.messages) from session s join project p on p.id = s.project
+             where s.messages > 0 group by p.name order by sum(s.messages) desc limit 10",
+        )?;
+        let top_projects = statement
+            .query_map([], |row| {
+                Ok(ProjectCount { project: row.get(0)?, sessions: row.get(1)?, messages: row.get(2)? })
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(Stats {
+            path: self.path.to_string_lossy().into_owned(),
+            bytes,
+            schema: schema::VERSION,
+            messages,
+            sessions,
+            projects,
+            oldest,
+            newest,
+            weeks: weeks.into_iter().map(|(start, messages)| Week { start, messages }).collect(),
+            top_projects,
         })
     }
 }
