@@ -51,9 +51,9 @@ impl Store {
     fn save_messages(&self, health: &mut Health) -> Result<()> {
         self.let_go();
         health.repaired.push(salvage::salvage(self.path())?);
-        self.in_background(|_| Ok(()))?;
+        // Also where the new store does not open yet: its index is to be built as soon as it does.
         self.upkeep.note(&self.me);
-        Ok(())
+        self.in_background(|_| Ok(()))
     }
 }
 

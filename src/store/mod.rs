@@ -173,11 +173,18 @@ impl Store {
     /// Runs a short read on the event loop's connection.
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.front);
-        work(&self.held(&mut guard, CAPTURE_WAIT)?.connection)
+        let result = self.held(&mut guard, CAPTURE_WAIT).and_then(|held| work(&held.connection));
+        drop(guard);
+        self.anew_after_refusal(result)
     }
 
     /// Runs one short write transaction on the event loop's connection, ahead of background work.
     fn writing<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let result = self.write_once(work);
+        self.anew_after_refusal(result)
+    }
+
+    fn write_once<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.front);
         loop {
             let held = self.held(&mut guard, CAPTURE_WAIT)?;
@@ -198,11 +205,26 @@ impl Store {
     /// Runs work on the background's connection, opening it at first use.
     fn in_background<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.back);
-        let held = self.held(&mut guard, WAIT)?;
-        *lock(&self.ground) = held.place;
-        let result = work(&mut held.connection);
+        let result = self.held(&mut guard, WAIT).and_then(|held| {
+            *lock(&self.ground) = held.place;
+            work(&mut held.connection)
+        });
         if self.is_closing() {
             guard.take();
+        }
+        drop(guard);
+        self.anew_after_refusal(result)
+    }
+
+    /// Where the disk refuses for a moment, SQLite may open a file for reading only, and all connections of the process
+    /// keep to that until the last of them closes: they are opened anew. One at work is for the next refusal.
+    fn anew_after_refusal<T>(&self, result: Result<T>) -> Result<T> {
+        if result.as_ref().is_err_and(|error| error.kind() == Kind::Io) {
+            for held in [&self.front, &self.back] {
+                if let Ok(mut held) = held.try_lock() {
+                    held.take();
+                }
+            }
         }
         result
     }
