@@ -23,6 +23,8 @@ const WORDS = {
 		capture: "storing one message",
 		times: "",
 		made: (f) => `Measured ${f.date} on ${f.machine}, by \`npm run bench\`.`,
+		measures:
+			"hit@10: the answer is among the first ten, mrr@10: one over its place, mean of five labelled sets; the ranking's weights were chosen on 400 questions of each, and 5,500 others of the same sets are answered as well. The machine is shared: compare the times in one table with each other, not with those elsewhere.",
 	},
 	zh: {
 		others: {
@@ -46,6 +48,8 @@ const WORDS = {
 		capture: "保存一条消息",
 		times: "",
 		made: (f) => `${f.date} 用 \`npm run bench\` 在 ${f.machine} 上测得。`,
+		measures:
+			"hit@10：答案在前十条之内的比例；mrr@10：答案名次的倒数；均为五个标注集的平均。排序的权重是在每个集的 400 个问题上选定的，同样这些集里的另外 5,500 个问题，结果相同。机器是共用的：时间只宜在同一张表里互相比较。",
 	},
 };
 
@@ -82,6 +86,7 @@ export function insertTable(readme, figures, language) {
 	if (from < 0 || to < from) throw new Error(`no ${open} … ${close} in a readme`);
 	const tables = [
 		WORDS[language].made(figures),
+		figures.quality.length > 0 ? WORDS[language].measures : "",
 		figures.quality.length > 0 ? qualityTable(figures, language) : "",
 		storesTable(figures, language),
 		captureTable(figures, language),

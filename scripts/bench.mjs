@@ -268,7 +268,7 @@ function spread(values) {
 
 function machine() {
 	const [{ model } = { model: "unknown processor" }] = cpus();
-	return `${cpus().length} × ${model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${release()} ${process.arch}`;
+	return `${cpus().length} × ${model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${release().split("-")[0]} ${process.arch}`;
 }
 
 function versions() {

@@ -15,6 +15,7 @@ use pi_memory_sessions::text::terms::index_terms;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::merge_policy::NoMergePolicy;
 use tantivy::{DocAddress, Index, IndexWriter, Searcher, Term, doc};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -61,6 +62,8 @@ fn main() -> Result<()> {
 /// Indexes every message of the session files, into one segment: as fast as it gets.
 fn load(index: &Index, folder: &Path, terms: Field, number: Field) -> Result<u64> {
     let mut writer: IndexWriter = index.writer(WRITER_MEMORY)?;
+    // Merging once, at the end: what the default policy has begun by then is in the way.
+    writer.set_merge_policy(Box::new(NoMergePolicy));
     let (rules, mut count) = (Rules::default(), 0);
     for found in walk(&[folder.to_owned()]).files {
         let mut lines = Lines::new(File::open(&found.path)?, 0, 1);
