@@ -13,9 +13,9 @@ use pi_memory_sessions::import::{lines::Lines, walk::walk};
 use pi_memory_sessions::message::{self, Body, Rules};
 use pi_memory_sessions::text::terms::index_terms;
 use tantivy::collector::TopDocs;
+use tantivy::merge_policy::NoMergePolicy;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
-use tantivy::merge_policy::NoMergePolicy;
 use tantivy::{DocAddress, Index, IndexWriter, Searcher, Term, doc};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
