@@ -94,7 +94,9 @@ export const OPERATIONS = {
 		/** What a repair that nobody disturbs saves, this one saves, too. */
 		async verify({ path, files, fresh, undisturbed }) {
 			const saved = new Set(rows(path));
-			const wrong = undisturbed.filter((row) => !saved.has(row)).map((row) => `not saved: ${row.slice(0, 40)}`);
+			const wrong = undisturbed
+				.filter((row) => wasThere(row) && !saved.has(row))
+				.map((row) => `not saved: ${row.slice(0, 40)}`);
 			wrong.push(...leftovers(path).map((name) => `left behind: ${name}`));
 			await settle(path, files);
 			const back = texts(path);
@@ -117,7 +119,7 @@ export const OPERATIONS = {
 		async verify({ path, files, fresh }) {
 			await settle(path, files, true);
 			const { problems } = await settle(path);
-			return [...problems, ...differences(rows(path), fresh)];
+			return [...problems, ...differences(rows(path).filter(wasThere), fresh)];
 		},
 	},
 	forget: {
@@ -156,6 +158,9 @@ export const OPERATIONS = {
 		},
 	},
 };
+
+/** Not what the worker captured when it had repaired, as far as it came. */
+const wasThere = (row) => !row.startsWith("after ");
 
 /** Disturbs an operation at `count` of its steps, or at each of them, by every kind of fault. */
 export async function atEverySteps(

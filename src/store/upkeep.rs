@@ -10,7 +10,7 @@ use rusqlite::hooks::Wal;
 use rusqlite::{Connection, ErrorCode};
 
 use super::{Held, Store, index, lock};
-use crate::error::{Kind, Result};
+use crate::error::Result;
 
 /// Nothing written for this long is a pause.
 const PAUSE: Duration = Duration::from_millis(4);
@@ -123,11 +123,6 @@ impl Upkeep {
         None
     }
 
-    /// Waits for a while, or for the store to close.
-    fn rest(&self) {
-        drop(self.changed.wait_timeout(lock(&self.written), PATIENCE));
-    }
-
     /// Forgets the writes seen to, unless others came meanwhile.
     fn done(&self, since: Instant) {
         let mut written = lock(&self.written);
@@ -166,11 +161,8 @@ fn run(store: &Weak<Store>) {
         let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.keep_up(occasion, &mut copier)));
         match worked {
             Ok(Ok(true)) => {}
-            // The cause may go away: neither a capture that found the store locked nor half an index waits for a write.
-            Ok(Err(error)) if matches!(error.kind(), Kind::Busy | Kind::Io) => {
-                copier = None;
-                store.upkeep.rest();
-            }
+            // A capture that found the store locked is not left waiting for the next one.
+            Ok(Err(_)) if !lock(&store.late).is_empty() => std::thread::sleep(PATIENCE),
             // Done, or a failure that the next write's own error will tell: rest until something is written again.
             _ => store.upkeep.done(since),
         }
