@@ -75,8 +75,7 @@ impl<'a> LeftOut<'a> {
         let mut select =
             connection.prepare_cached("select seq, entry, origin from msg where session = ? and origin is not null")?;
         for &(one, _) in &left_out.exclude {
-            // The index knows all sessions that hold a message: whole ones need no looking for copies.
-            let (Exclude::From { session, .. } | Exclude::Entries { session, .. }) = *one else { continue };
+            let (Exclude::Session(session) | Exclude::From { session, .. } | Exclude::Entries { session, .. }) = *one;
             let mut rows = select.query([session])?;
             while let Some(row) = rows.next()? {
                 let entry = row.get_ref(1)?.as_str_or_null().unwrap_or_default();

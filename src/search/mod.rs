@@ -189,7 +189,7 @@ pub fn search_with(
         let job = Job { connection, matcher: &matcher, options, scope: &scope, left_out: &left_out, weights };
         let scored = rank(&job, &anchors, &mut matches, wanted)?;
         // What the rows left out of a few postings says nothing about the many that were not read.
-        exact = scope.sieves && scored.messages.len() < wanted && (anchors.capped || scored.unread > 0);
+        exact = !exact && scope.sieves && scored.messages.len() < wanted && (anchors.capped || scored.unread > 0);
         if !exact {
             break (anchors, scope, scored);
         }
@@ -198,7 +198,8 @@ pub fn search_with(
         group::share(&mut scored.messages);
     }
     found.missing = anchors.missing;
-    let is_counted = !matcher.has_quotes() && !scope.sieves;
+    // What quotes, broad filters and the ends of a stretch of time leave out, only the rows tell.
+    let is_counted = !matcher.has_quotes() && !scope.sieves && options.since.is_none() && options.until.is_none();
     found.total = if is_counted { anchors.candidates.len() - scored.left_out } else { 0 }.max(scored.messages.len());
     found.total_is_capped = anchors.capped || !is_counted && scored.unread > 0;
     found.complete &= !(matcher.has_quotes() && (anchors.capped || scored.unread > 0));
@@ -494,6 +495,54 @@ mod tests {
         assert_eq!(ids(None, Some(4 * HOUR)), [1, 2, 3]);
         assert_eq!(ids(Some(3997 * HOUR), None), [3997, 3998, 3999]);
         assert!(ids(Some(4000 * HOUR), None).is_empty() && ids(None, Some(HOUR)).is_empty());
+    }
+
+    #[test]
+    fn a_clock_wrong_by_centuries_slows_no_search() {
+        let corpus = Corpus::new(&[]);
+        for id in 1..3000 {
+            corpus.add(id, 1, Role::User, "cache");
+        }
+        corpus.add(494_000_000, 2, Role::User, "cache");
+        let lately = Options { since: Some(2998 * HOUR), ..Options::default() };
+        let ids: Vec<i64> = corpus.find_with("cache", &lately).hits.iter().map(|hit| hit.id).collect();
+        assert!(ids.contains(&2998) && ids.contains(&2999) && !ids.contains(&2997));
+        let ever = Options { since: Some(-8_640_000_000_000_000), until: Some(3 * HOUR), ..Options::default() };
+        assert_eq!(corpus.find_with("cache", &ever).hits.len(), 2);
+    }
+
+    #[test]
+    fn camel_case_in_quotes_finds_the_word_in_lower_case_and_the_reverse() {
+        let corpus = Corpus::new(&[(1, "We use TypeScript here"), (2, "typescript it is"), (3, "a type of script")]);
+        for query in ["\"TypeScript\"", "\"typescript\""] {
+            let mut ids = corpus.ids(query);
+            ids.sort_unstable();
+            assert_eq!(ids, [1, 2], "{query}");
+        }
+    }
+
+    #[test]
+    fn every_page_that_was_counted_can_be_reached() {
+        let corpus = Corpus::new(&[]);
+        for id in 1..180 {
+            corpus.add(id, id, Role::User, if id % 9 == 0 { "cache cache shard" } else { "the cache" });
+        }
+        let mut ids = Vec::new();
+        for offset in (0..200).step_by(10) {
+            let page = Options { offset, ..Options::default() };
+            ids.extend(corpus.find_with("cache shard", &page).hits.iter().map(|hit| hit.id));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 179);
+    }
+
+    #[test]
+    fn hundreds_of_sessions_can_be_left_out() {
+        let corpus = Corpus::new(&[(1, "cache"), (2, "cache")]);
+        let exclude = (2..1000).map(Exclude::Session).collect();
+        let found = corpus.find_with("cache", &Options { exclude, ..Options::default() });
+        assert_eq!(found.hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), [1]);
     }
 
     #[test]

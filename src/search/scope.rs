@@ -19,6 +19,8 @@ const BROAD: f32 = 0.125;
 const SAMPLE: i64 = 64;
 /// A stretch of time is covered by at most this many days, months or years.
 const COVER: i64 = 8;
+/// And years at most by so many: a clock that was wrong by centuries must not make every search look for each of them.
+const YEARS: i64 = 64;
 /// The first year that a message can be of: the clock's zero stands for a time that nobody knew.
 const FIRST_YEAR: i64 = 1970;
 
@@ -78,10 +80,13 @@ impl Scope {
                 scope.only(kind, Some(&dates));
             }
         }
-        for exclude in &options.exclude {
-            if let Exclude::Session(session) = exclude {
-                scope.expression.push_str(&format!(" NOT {}", index::literal(&filter('s', *session))));
-            }
+        let excluded: Vec<i64> = options
+            .exclude
+            .iter()
+            .filter_map(|exclude| if let Exclude::Session(session) = exclude { Some(*session) } else { None })
+            .collect();
+        if !excluded.is_empty() {
+            scope.expression.push_str(&format!(" NOT {}", any_of('s', &excluded)));
         }
         Ok(Some(scope))
     }
@@ -89,8 +94,7 @@ impl Scope {
     /// Intersects with messages that have one of the filter terms.
     fn only(&mut self, kind: char, numbers: Option<&[i64]>) {
         let Some(numbers) = numbers else { return };
-        let terms: Vec<String> = numbers.iter().map(|&number| index::literal(&filter(kind, number))).collect();
-        self.expression.push_str(&format!(" AND ({})", terms.join(" OR ")));
+        self.expression.push_str(&format!(" AND {}", any_of(kind, numbers)));
     }
 
     /// Whether the message `id`, said in `session`, or a copy of it is in the sessions that are left to the rows.
@@ -111,6 +115,12 @@ impl Scope {
         }
         Ok(false)
     }
+}
+
+/// One of the filter terms, in FTS5's language.
+fn any_of(kind: char, numbers: &[i64]) -> String {
+    let terms: Vec<String> = numbers.iter().map(|&number| index::literal(&filter(kind, number))).collect();
+    format!("({})", terms.join(" OR "))
 }
 
 /// The sessions that meet the filters.
@@ -160,12 +170,13 @@ fn cover(connection: &Connection, since: i64, until: i64) -> Result<Option<(char
         return Ok(None);
     }
     let last = Date::of(until - 1);
-    let first = if since == i64::MIN { oldest(connection, last)? } else { Date::of(since) };
+    // Before the clock's zero there is nothing, and open ends begin where there is something.
+    let first = if since < 0 { oldest(connection, last)? } else { Date::of(since) };
     let stretches = [('d', first.day, last.day), ('m', first.month, last.month), ('y', first.year, last.year)];
     let short = stretches.into_iter().find(|(_, first, last)| last - first < COVER);
     Ok(Some(match short {
         Some((kind, first, last)) => (kind, (first..=last).collect()),
-        None => ('y', (first.year..=last.year).collect()),
+        None => ('y', (first.year..=last.year.min(first.year + YEARS)).collect()),
     }))
 }
 
@@ -196,7 +207,12 @@ fn quoted(query: &Query) -> Vec<String> {
             let (first, second) = (atoms.get(at)?, atoms.get(at + 1)?);
             (first.unspaced && second.unspaced && second.glued).then(|| format!("{}{}", first.term, second.term))
         };
-        for (at, atom) in atoms.iter().enumerate() {
+        // What camel case parts may be one word elsewhere: `TypeScript` is quoted from `typescript` as well.
+        let is_part = |at: usize| {
+            let joined = |at: usize| atoms.get(at).is_some_and(|atom| atom.glued && !atom.unspaced);
+            joined(at) || atoms.get(at).is_some_and(|atom| !atom.unspaced) && joined(at + 1)
+        };
+        for (at, atom) in atoms.iter().enumerate().filter(|&(at, _)| !is_part(at)) {
             let is_second = at.checked_sub(1).is_some_and(|before| pair(before).is_some());
             terms.extend(pair(at).or_else(|| (!is_second).then(|| atom.term.clone())));
         }

@@ -122,6 +122,7 @@ pub(super) struct Candidates {
 pub(super) fn candidates(reader: &mut Reader<'_>, anchors: &Anchors, wanted: usize) -> Result<Candidates> {
     let mut out = Candidates::default();
     let Weights { prune, reach, candidates, .. } = *reader.job.weights;
+    let least_read = ALWAYS.max(wanted);
     let most = candidates.max(wanted);
     // A phrase of common words is in few of its candidates: reading on tells only how many more there are.
     let enough = if reader.job.matcher.has_quotes() { READ / 4 } else { READ };
@@ -132,7 +133,7 @@ pub(super) fn candidates(reader: &mut Reader<'_>, anchors: &Anchors, wanted: usi
         if out.messages.len() >= most
             || reader.read > READ
             || reader.read > enough && out.messages.len() >= wanted
-            || cannot_matter && out.messages.len() >= ALWAYS
+            || cannot_matter && out.messages.len() >= least_read
         {
             out.unread = anchors.candidates.len() - number;
             break;
