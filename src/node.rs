@@ -349,7 +349,9 @@ struct SearchOptions {
     session: Option<String>,
     exclude: Vec<Exclusion>,
     role: Option<String>,
+    #[serde(deserialize_with = "given")]
     since: Option<Moment>,
+    #[serde(deserialize_with = "given")]
     until: Option<Moment>,
     for_model: bool,
     by_session: bool,
@@ -413,16 +415,27 @@ impl From<ImportOptions> for import::Options {
     }
 }
 
+/// A condition that is not understood must not be one fewer: what is forgotten is gone.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ForgetOptions {
+    #[serde(default, deserialize_with = "given")]
     session: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     message: Option<f64>,
+    #[serde(default, deserialize_with = "given")]
     project: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     since: Option<Moment>,
+    #[serde(default, deserialize_with = "given")]
     until: Option<Moment>,
     #[serde(default)]
     dry_run: bool,
+}
+
+/// A value that is there: JSON writes null for what is no number and no date.
+fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(value: D) -> std::result::Result<Option<T>, D::Error> {
+    T::deserialize(value).map(Some)
 }
 
 #[derive(Default, Deserialize)]

@@ -226,3 +226,14 @@ test("what is forgotten is gone and stays gone", async (t) => {
 	assert.equal(store.search("secret").hits.length, 0);
 	await assert.rejects(async () => store.forget({}), code("INVALID_ARGUMENT"));
 });
+
+test("a condition that is not understood is refused, not left out", async (t) => {
+	const store = storeFor(t);
+	store.begin(session("s1"));
+	store.capture("s1", user("kept", 1_700_000_000_001));
+	const wrong = [{ since: Number.NaN }, { message: Number.NaN }, { until: new Date("x") }, { befor: 5 }];
+	for (const condition of wrong)
+		await assert.rejects(async () => store.forget({ session: "s1", ...condition }), { code: "INVALID_ARGUMENT" });
+	assert.throws(() => store.search("kept", { since: Number.NaN }), { code: "INVALID_ARGUMENT" });
+	assert.equal(store.search("kept", { since: undefined }).hits.length, 1);
+});
