@@ -222,11 +222,13 @@ pub(super) enum Found {
 
 /// Looks for the row that stands for this message among those after `placed`: by pi's entry id, else by content, else
 /// (for what pi's file says) the next row without entry id of the same role and time, whose text the entry corrects.
+/// The index is named, here and below: SQLite would rather walk the whole session, which is in order already.
 pub(super) fn find(connection: &Connection, home: &Home<'_>, new: &New<'_>, placed: i64, nth: usize) -> Result<Found> {
     let session = home.session;
     let mut equals: Vec<Row> = connection
         .prepare_cached(
-            "select id, seq, parent, entry from msg where hash = ?1 and session = ?2 and seq > ?3 order by seq",
+            "select id, seq, parent, entry from msg indexed by msg_hash
+             where hash = ?1 and session = ?2 and seq > ?3 order by seq",
         )?
         .query_map((new.hash, session, placed), |row| {
             Ok(Row { id: row.get(0)?, seq: row.get(1)?, parent: row.get(2)?, entry: row.get(3)?, rewritten: false })
@@ -259,8 +261,8 @@ pub(super) fn unclaimed(
 ) -> Result<Option<Row>> {
     Ok(connection
         .prepare_cached(
-            "select id, seq, parent from msg where session = ?1 and role = ?2 and ts = ?3 and entry is null and seq > ?4
-             order by seq limit 1",
+            "select id, seq, parent from msg indexed by msg_unclaimed
+             where session = ?1 and role = ?2 and ts = ?3 and entry is null and seq > ?4 order by seq limit 1",
         )?
         .query_row((session, role.code(), ts, placed), |row| {
             Ok(Row { id: row.get(0)?, seq: row.get(1)?, parent: row.get(2)?, entry: None, rewritten: true })
