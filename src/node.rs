@@ -66,17 +66,16 @@ impl MemoryStore {
     }
 
     #[napi(catch_unwind)]
-    pub fn capture(&self, env: Env, session_id: Unknown, entry: Unknown) -> Result<Captured> {
+    pub fn capture<'env>(&self, env: &'env Env, session_id: Unknown, entry: Unknown) -> Result<Object<'env>> {
         let session = string(session_id, "sessionId")?;
         if entry.get_type().map_err(internal)? != ValueType::Object {
             return Err(invalid("entry is no object; give a line of pi's session file or a message"));
         }
-        let json =
-            stringify(&env, entry).map_err(|error| invalid(format!("entry cannot be read: {}", error.reason)))?;
+        let json = stringify(env, entry).map_err(|error| invalid(format!("entry cannot be read: {}", error.reason)))?;
         let entry = message::parse(json.as_bytes(), self.store.rules())
             .map_err(|malformed| invalid(format!("entry is no entry of pi's: {malformed}")))?;
         let captured = self.store.capture(&session, &entry)?;
-        Ok(Captured { stored: captured.stored, id: captured.id })
+        captured_object(env, captured).map_err(internal)
     }
 
     #[napi(catch_unwind)]
@@ -445,12 +444,6 @@ struct CheckOptions {
 }
 
 // What goes to JavaScript; index.d.ts documents each field.
-
-#[napi(object, object_from_js = false, use_nullable = true)]
-pub struct Captured {
-    pub stored: bool,
-    pub id: Option<i64>,
-}
 
 #[napi(object, object_from_js = false)]
 pub struct Tail {
@@ -831,6 +824,17 @@ fn stringify(env: &Env, value: Unknown) -> napi::Result<String> {
     let json: Object = env.get_global()?.get_named_property("JSON")?;
     let stringify: Function<Unknown, String> = json.get_named_property("stringify")?;
     stringify.call(value)
+}
+
+/// By hand: what the macro makes of a struct defines properties the slow way, and a capture is short.
+fn captured_object(env: &Env, captured: store::Captured) -> napi::Result<Object<'_>> {
+    let mut object = Object::new(env)?;
+    object.set_named_property("stored", captured.stored)?;
+    match captured.id {
+        Some(id) => object.set_named_property("id", id)?,
+        None => object.set_named_property("id", napi::bindgen_prelude::Null)?,
+    }
+    Ok(object)
 }
 
 /// A plain object; absent, undefined and null are its default.

@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use crate::error::{Error, Kind, Result};
 use crate::message::{Entry, Rules};
@@ -187,15 +187,17 @@ impl Store {
     fn write_once<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.front);
         loop {
-            let held = self.held(&mut guard, CAPTURE_WAIT)?;
-            let place = held.place;
-            let _turn = self.turn.first();
-            let transaction = held.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // A repair may have set this file aside while we waited for the lock.
-            if place != Place::of(&self.path) {
+            let held = self.opened(&mut guard, CAPTURE_WAIT)?;
+            let turn = self.turn.first();
+            let begun = Writing::begin(&held.connection);
+            // A repair may have set this file aside, while we waited for the lock at the latest.
+            if held.place != Place::of(&self.path) {
+                drop((begun, turn));
+                *guard = None;
                 continue;
             }
-            let value = work(&transaction)?;
+            let transaction = begun?;
+            let value = work(&held.connection)?;
             transaction.commit()?;
             self.upkeep.note(&self.me);
             return Ok(value);
@@ -231,11 +233,17 @@ impl Store {
 
     /// The connection, opened anew when it is not open or its file is no longer the one at the store's path.
     fn held<'a>(&self, guard: &'a mut Option<Held>, wait: Duration) -> Result<&'a mut Held> {
+        if guard.as_ref().is_some_and(|held| held.place != Place::of(&self.path)) {
+            *guard = None;
+        }
+        self.opened(guard, wait)
+    }
+
+    fn opened<'a>(&self, guard: &'a mut Option<Held>, wait: Duration) -> Result<&'a mut Held> {
         if self.is_closing() {
             return Err(closed());
         }
-        if guard.as_ref().is_none_or(|held| held.place != Place::of(&self.path)) {
-            *guard = None;
+        if guard.is_none() {
             *guard = Some(Held::open(&self.path, wait, &self.upkeep)?);
         }
         guard.as_mut().ok_or_else(closed)
@@ -254,14 +262,38 @@ impl Store {
         work: impl FnOnce(&Connection, &turn::Slot) -> Result<T>,
     ) -> Result<T> {
         let slot = self.turn.after();
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = Writing::begin(connection)?;
         if *lock(&self.ground) != Place::of(&self.path) {
             return Err(Error::new(Kind::Busy, "the memory store was replaced meanwhile; try again"));
         }
-        let value = work(&transaction, &slot)?;
+        let value = work(connection, &slot)?;
         transaction.commit()?;
         self.upkeep.note(&self.me);
         Ok(value)
+    }
+}
+
+/// A write transaction, rolled back unless it is committed. Its statements are kept compiled: a capture is short.
+struct Writing<'a>(&'a Connection);
+
+impl<'a> Writing<'a> {
+    fn begin(connection: &'a Connection) -> Result<Writing<'a>> {
+        connection.prepare_cached("begin immediate")?.execute([])?;
+        Ok(Writing(connection))
+    }
+
+    fn commit(self) -> Result<()> {
+        self.0.prepare_cached("commit")?.execute([])?;
+        Ok(())
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // Should even this fail, SQLite rolls back when the connection is closed.
+            let _ = self.0.execute_batch("rollback");
+        }
     }
 }
 

@@ -68,8 +68,12 @@ impl Private {
         Ok(Private(set.build().map_err(|error| wrong("", error))?))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn covers(&self, cwd: &str) -> bool {
-        !self.0.is_empty() && self.0.is_match(cwd)
+        self.0.is_match(cwd)
     }
 }
 

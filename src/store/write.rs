@@ -85,12 +85,12 @@ impl Store {
         let ts = if entry.ts == 0 { super::time::now() } else { entry.ts };
         match &entry.body {
             Body::Kept(kept) => {
-                let number = session::number(connection, session, ts)?;
-                if self.is_private(connection, number)? {
+                let home = Home::named(connection, session, ts)?;
+                if self.is_private(connection, home.session)? {
                     return Ok(Captured::default());
                 }
                 let new = New { terms, ..New::of(entry.id.as_deref(), ts, kept, entry.id.is_some()) };
-                return self.capture_one(connection, &Home::of(connection, session, number)?, &new);
+                return self.capture_one(connection, &home, &new);
             }
             Body::Header(header) => {
                 let session = session::Session {
@@ -136,6 +136,9 @@ impl Store {
 
     /// True when the person keeps this session's folder out of the store.
     pub(super) fn is_private(&self, connection: &Connection, session: i64) -> Result<bool> {
+        if self.private.is_empty() {
+            return Ok(false);
+        }
         let cwd: String = connection
             .prepare_cached("select p.cwd from session s join project p on p.id = s.project where s.id = ?1")?
             .query_row([session], |row| row.get(0))?;
@@ -153,6 +156,18 @@ pub(super) struct Home<'a> {
 impl<'a> Home<'a> {
     pub(super) fn of(connection: &Connection, key: &'a str, session: i64) -> Result<Home<'a>> {
         Ok(Home { session, key, project: project_of(connection, session)? })
+    }
+
+    /// The session of that key; one that nobody named yet is created.
+    fn named(connection: &Connection, key: &'a str, started_at: i64) -> Result<Home<'a>> {
+        let known = connection
+            .prepare_cached("select id, project from session where key = ?1")?
+            .query_row([key], |row| Ok(Home { key, session: row.get(0)?, project: row.get(1)? }))
+            .optional()?;
+        match known {
+            Some(home) => Ok(home),
+            None => Home::of(connection, key, session::number(connection, key, started_at)?),
+        }
     }
 }
 
@@ -280,7 +295,7 @@ fn is_unwanted(connection: &Connection, key: &str, new: &New<'_>) -> Result<bool
     let slot = slot_hash(key, new.kept.role, new.ts);
     Ok(connection
         .prepare_cached(
-            "select exists (select 1 from forgotten where hash in (?1, ?2))
+            "select exists (select 1 from forgotten where hash = ?1) or exists (select 1 from forgotten where hash = ?2)
                  or exists (select 1 from silence where session = ?3 and since <= ?4 and (until is null or ?4 < until))",
         )?
         .query_row((new.hash, slot, key, new.ts), |row| row.get(0))?)
