@@ -2,7 +2,7 @@
 
 import type { Hit, Message, SearchResult, SessionSummary, Waiting, Window } from "../index.js";
 import { home as homeFolder } from "./config.ts";
-import { number, plural, type Words } from "./words.ts";
+import { number, plural, type TimeUnit, type Words, wordsOf } from "./words.ts";
 
 /** What a tool returns at most, and how long one message of a reading may be, in UTF-16 units. */
 export const SEARCH_LIMIT = 6_000;
@@ -158,7 +158,7 @@ export function searchForPerson(
 	].join(" · ");
 	const blocks = groups.map(({ session, hits }) =>
 		[
-			headingOf(session, hits[0]?.ts ?? session.lastAt, now, words.locale),
+			headingOf(session, hits[0]?.ts ?? session.lastAt, now, words),
 			...hits.map((hit) => {
 				const copies = hit.copies.length > 0 ? ` (${words.copies(hit.copies.length)})` : "";
 				return `  #${hit.seq} ${hit.role}${copies}: ${marked(hit.snippet, hit.marks)}`;
@@ -178,8 +178,7 @@ export function sessionsForPerson(
 	narrowed = false,
 ): string {
 	const lines = sessions.map(
-		(session) =>
-			`${headingOf(session, session.lastAt, Date.now(), words.locale)} · ${words.messages(session.messages)}`,
+		(session) => `${headingOf(session, session.lastAt, Date.now(), words)} · ${words.messages(session.messages)}`,
 	);
 	const foot = waiting && waiting.files > 0 ? [words.waiting(waiting.files)] : [];
 	const none = narrowed ? words.screen.noSession : words.nothingKept;
@@ -195,8 +194,8 @@ function bySession(result: SearchResult): { session: SessionSummary; hits: Hit[]
 		.filter(({ hits }) => hits.length > 0);
 }
 
-function headingOf(session: SessionSummary, ts: number, now: number, locale = "en"): string {
-	const parts = [minute(ts), ago(ts, now, locale), tilde(session.cwd), titleOf(session)];
+function headingOf(session: SessionSummary, ts: number, now: number, words = wordsOf("en")): string {
+	const parts = [minute(ts), ago(ts, now, words), tilde(session.cwd), titleOf(session)];
 	return `[${parts.join(" · ")}] session=${session.id}`;
 }
 
@@ -232,7 +231,7 @@ function two(part: number): string {
 	return String(part).padStart(2, "0");
 }
 
-const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+const UNITS: [TimeUnit, number][] = [
 	["year", 365 * 86_400_000],
 	["month", 30 * 86_400_000],
 	["week", 7 * 86_400_000],
@@ -241,19 +240,11 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 	["minute", 60_000],
 ];
 
-/** Making one takes longer than using it a hundred times. */
-const relative = new Map<string, Intl.RelativeTimeFormat>();
-
 /** How long ago, in the largest unit that fits: "3 weeks ago". */
-export function ago(ts: number, now: number, locale = "en"): string {
+export function ago(ts: number, now: number, words: Pick<Words, "ago" | "now"> = wordsOf("en")): string {
 	const past = Math.max(now - ts, 0);
-	for (const [unit, length] of UNITS) {
-		if (past < length) continue;
-		const format = relative.get(locale) ?? new Intl.RelativeTimeFormat(locale);
-		relative.set(locale, format);
-		return format.format(-Math.floor(past / length), unit);
-	}
-	return new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(0, "second");
+	const unit = UNITS.find(([, length]) => past >= length);
+	return unit ? words.ago(Math.floor(past / unit[1]), unit[0]) : words.now;
 }
 
 /** A folder with the home folder as ~. */

@@ -1,10 +1,11 @@
 // Every string a person sees, in one table per language.
 
 export type Language = "en" | "zh";
+export type TimeUnit = "year" | "month" | "week" | "day" | "hour" | "minute";
 
 const en = {
-	/** Unicode's name of the locale: numbers, relative times. */
-	locale: "en",
+	now: "now",
+	ago: (count: number, unit: TimeUnit) => `${plural(count, unit)} ago`,
 	image: "[image]",
 	addonMissing: "memory is off: its native part does not load here.",
 	captureFailed: (why: string) => `memory: not kept for now; the next import closes the gap. ${why}`,
@@ -93,6 +94,7 @@ const en = {
 		untitled: "(no words)",
 		matches: (count: number, more: boolean) =>
 			`${number(count)}${more ? "+" : ""} ${count === 1 && !more ? "match" : "matches"}`,
+		alike: (count: number) => `+${number(count)} alike`,
 		wrongRole: (value: string) => `role:${value}? user, assistant, tool_error or summary.`,
 		wrongDate: (value: string) => `${value}? A date such as 2026-10-01, 2026-10, 7d or yesterday.`,
 		noSession: "No session fits.",
@@ -149,7 +151,9 @@ const en = {
 export type Words = typeof en;
 
 const zh: Words = {
-	locale: "zh-CN",
+	now: "现在",
+	ago: (count, unit) =>
+		`${count}${{ year: "年", month: "个月", week: "周", day: "天", hour: "小时", minute: "分钟" }[unit]}前`,
 	image: "[图片]",
 	addonMissing: "记忆功能没有启用：它的本机部分在这里加载不了。",
 	captureFailed: (why) => `记忆：暂时没有存下来，下次导入会补齐。${why}`,
@@ -236,6 +240,7 @@ const zh: Words = {
 		allProjects: "所有项目",
 		untitled: "（没有文字）",
 		matches: (count, more) => `${number(count)}${more ? "+" : ""} 处`,
+		alike: (count) => `另有 ${number(count)} 条相似`,
 		wrongRole: (value) => `role:${value}？可用 user、assistant、tool_error、summary。`,
 		wrongDate: (value) => `${value}？日期写作 2026-10-01、2026-10、7d 或 昨天。`,
 		noSession: "没有符合的会话。",
@@ -285,11 +290,9 @@ const zh: Words = {
 	},
 };
 
-const counts = new Intl.NumberFormat("en");
-
-/** A count with thousands separated, the same in both languages. */
+/** A count with thousands separated, the same in both languages. Intl takes tens of milliseconds to load. */
 export function number(count: number): string {
-	return counts.format(count);
+	return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** A count of English things; `more` says that there are more than counted. */

@@ -14,7 +14,7 @@ async function recalling(t, words, options) {
 	const past = await homeWith(t, writePast);
 	const pi = await Terminal.open(t, past.home, options);
 	await pi.recall(words);
-	await pi.until(/❯ /);
+	await pi.until(/→ /);
 	return { pi, ...past };
 }
 
@@ -49,7 +49,7 @@ test("a session whose folder is gone is resumed as pi asks", async (t) => {
 	renameSync(`${past.home.dir}/申请`, `${past.home.dir}/moved`);
 	const pi = await Terminal.open(t, past.home);
 	await pi.recall("护照");
-	await pi.until(/❯ /);
+	await pi.until(/→ /);
 	await pi.send(KEYS.enter);
 	await pi.until(/no longer exists|does not exist|not found|Continue/i);
 	await pi.send(KEYS.escape);
@@ -91,7 +91,7 @@ test("Tab switches between this project and all", async (t) => {
 	await pi.send(KEYS.tab);
 	await pi.until(/Nothing found for “签证”[\s\S]*Only this project was searched/);
 	await pi.send(KEYS.tab);
-	await pi.until(/❯ you 签证/);
+	await pi.until(/→ you 签证/);
 });
 
 test("the reading view scrolls to the session's beginning and end, and takes the whole screen", async (t) => {
@@ -102,9 +102,9 @@ test("the reading view scrolls to the session's beginning and end, and takes the
 	await pi.until(/listens on 8081/);
 	await pi.send(ctrl("o"));
 	await pi.until(/\^o list/);
-	assert.doesNotMatch(pi.screen(), /❯/);
+	assert.doesNotMatch(pi.screen(), /→/);
 	await pi.send(KEYS.escape);
-	await pi.until(/❯ /);
+	await pi.until(/→ /);
 });
 
 test("forgetting shows what will go, asks, and then it is gone", async (t) => {
@@ -121,7 +121,7 @@ test("forgetting shows what will go, asks, and then it is gone", async (t) => {
 	assert.equal(home.rows().filter(({ text }) => /hash ring/.test(text)).length, 0);
 	await pi.send(KEYS.escape);
 	await pi.recall("");
-	await pi.until(/❯ /);
+	await pi.until(/→ /);
 	await pi.send(ctrl("d"));
 	await pi.until(/whole session: 4 messages/);
 	await pi.send("2");
@@ -134,12 +134,12 @@ test("when pi's file is gone, what was said is read here and taken into a new se
 	renameSync(past.cache, `${past.cache}.gone`);
 	const pi = await Terminal.open(t, past.home);
 	await pi.recall("hash ring");
-	await pi.until(/❯ /);
+	await pi.until(/→ /);
 	await pi.send(KEYS.enter);
 	await pi.until(/file of this session is gone[\s\S]*Start a new session[\s\S]*Nothing moves/);
 	await pi.send(KEYS.enter);
 	await pi.until(/> Nothing moves/);
-	assert.doesNotMatch(pi.screen(), /❯ 1/);
+	assert.doesNotMatch(pi.screen(), /→ 1/);
 });
 
 test("a file that holds another session now, or an entry no more, is not opened", async (t) => {
@@ -149,11 +149,11 @@ test("a file that holds another session now, or an entry no more, is not opened"
 	writeFileSync(past.notes, `${readFileSync(past.notes, "utf8").split("\n")[0]}\n`);
 	const pi = await Terminal.open(t, past.home);
 	await pi.recall("hash ring");
-	await pi.until(/❯ /);
+	await pi.until(/→ /);
 	await pi.send(KEYS.enter);
 	await pi.until(/holds\s+another\s+session\s+now/);
 	await pi.recall("写好了");
-	await pi.until(/❯ /);
+	await pi.until(/→ /);
 	await pi.send(ctrl("n"));
 	await pi.until(/does\s+not\s+hold\s+this\s+message/);
 });
@@ -174,7 +174,7 @@ test("an empty store offers the import, with how many sessions wait, and takes i
 	writePast(home);
 	const pi = await Terminal.open(t, home);
 	await pi.recall("");
-	await pi.until(/3 session files of pi's are waiting: ⏎ imports them/);
+	await pi.until(/3 session files of pi's are waiting: enter imports them/);
 	await pi.send(KEYS.enter);
 	await pi.until(/14 new messages from 3 sessions/);
 });

@@ -40,9 +40,9 @@ for (const [cols, rows] of SIZES) {
 		const pi = await Terminal.open(t, home, { cols, rows });
 		await pi.recall("otter");
 		for (let n = 0; n < 120; n++) pi.pty.write(KEYS.down);
-		const screen = await pi.until(/❯ you otter number/);
+		const screen = await pi.until(/→ you otter number/);
 		// Equal hits rank as they rank: what holds is that one of them is chosen and that nothing runs over.
-		assert.equal(screen.split("❯").length - 1, 1);
+		assert.equal(screen.split("→").length - 1, 1);
 		assert.match(screen, /1,000 messages/);
 		assert.deepEqual(pi.wrapped(), [], "lines ran over");
 	});
@@ -76,13 +76,13 @@ test("a filter alone lists what meets it, the latest first", async (t) => {
 	await pi.recall();
 	await pi.type("role:user project:project");
 	await pi.until(/4 messages in 2 sessions/);
-	assert.match(pi.screen(), /❯ you café[\s\S]*you 把缓存分片[\s\S]*you And what[\s\S]*you How should/);
+	assert.match(pi.screen(), /→ you café[\s\S]*you 把缓存分片[\s\S]*you And what[\s\S]*you How should/);
 	await pi.send(KEYS.ctrl("u"));
 	await pi.type("role:error");
-	await pi.until(/❯ error ✗ bash: port 8080/);
+	await pi.until(/→ error ✗ bash: port 8080/);
 	await pi.send(KEYS.ctrl("u"));
 	await pi.type("until:15d");
-	await pi.until(/❯ .*Cache sharding/);
+	await pi.until(/→ .*Cache sharding/);
 	assert.doesNotMatch(pi.screen(), /签证材料/);
 	await pi.send(KEYS.ctrl("u"));
 	await pi.type("since:today");
@@ -94,7 +94,7 @@ test("a resize repaints without rubbish, and the query and the selection stay", 
 	const pi = await Terminal.open(t, home, { cols: 80, rows: 24 });
 	await pi.recall("分片");
 	await pi.send(KEYS.down);
-	const selected = /❯ .*/.exec(pi.screen())[0].slice(0, 10);
+	const selected = /→ .*/.exec(pi.screen())[0].slice(0, 10);
 	for (const [cols, rows] of [
 		[200, 60],
 		[60, 16],
@@ -103,7 +103,7 @@ test("a resize repaints without rubbish, and the query and the selection stay", 
 		await pi.resize(cols, rows);
 		assert.deepEqual(pi.wrapped(), []);
 		assert.match(pi.screen(), /› 分片/);
-		assert.equal(/❯ .*/.exec(pi.screen())[0].slice(0, 10), selected);
+		assert.equal(/→ .*/.exec(pi.screen())[0].slice(0, 10), selected);
 	}
 });
 

@@ -8,9 +8,10 @@ import { cut, minute, tilde } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { say } from "../memory.ts";
 import type { Words } from "../words.ts";
+import { fit } from "./columns.ts";
 import { type Item, SNIPPET } from "./find.ts";
 import { importSessions } from "./import.ts";
-import { fit, passage, plain, plainLine } from "./paint.ts";
+import { passage, plain, plainLine } from "./paint.ts";
 import { PASSAGE_WIDGET } from "./passage.ts";
 import type { Choice } from "./screen.ts";
 

@@ -9,6 +9,8 @@ import { parseQuery, type Query } from "./query.ts";
 export interface Item {
 	session: SessionSummary;
 	hit?: Hit;
+	/** Further hits that say nearly the same, which are not listed. */
+	alike?: number;
 }
 
 export interface Found {
@@ -26,8 +28,9 @@ export interface Found {
 	pages: number;
 }
 
-/** Messages or sessions brought at a time. */
+/** Messages or sessions brought at a time; at first about what a screen shows. */
 const PAGE = 50;
+const FIRST = 25;
 /** Sessions shown because of their names, before the hits. */
 const NAMED = 3;
 /** Messages of one session, and of all, that are read at a time to list those of a role: less than a frame takes. */
@@ -78,10 +81,11 @@ function bring(memory: Memory, found: Found, here?: string): void {
 function searchMessages({ store }: Memory, found: Found, here?: string): void {
 	const { query, items } = found;
 	const offset = items.filter(({ hit }) => hit).length;
-	const result = store.search(query.words, { ...filters(query, here), limit: PAGE, offset });
+	const limit = offset === 0 ? FIRST : PAGE;
+	const result = store.search(query.words, { ...filters(query, here), limit, offset });
 	found.result ??= result;
 	items.push(...itemsOf(result));
-	found.more = result.hits.length === PAGE;
+	found.more = result.hits.length === limit;
 }
 
 function listSessions({ store }: Memory, found: Found, here?: string): void {

@@ -5,10 +5,14 @@ import type { ForgetOptions } from "../../index.js";
 import { harmless, tilde } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import type { Answer } from "./answer.ts";
+import type { Item } from "./find.ts";
+import { Menu } from "./menu.ts";
 
 const CONDITION = /(session|message|project|since|until):(?:"([^"]*)"|(\S+))/g;
 /** What a script adds where there is nobody to ask. */
 const CONSENT = "yes";
+/** Files that the screen's question names. */
+const FILES = 2;
 
 /** The names of what can be forgotten by, for completion. */
 export const CONDITIONS = ["session:", "message:", "project:", "since:", "until:"];
@@ -17,6 +21,32 @@ export const CONDITIONS = ["session:", "message:", "project:", "since:", "until:
 export function isForgetting(rest: string): boolean {
 	const others = rest.replaceAll(CONDITION, "").trim();
 	return others === "" || others === CONSENT;
+}
+
+/** The screen's question: what would go, and which files keep the text. */
+export async function forgetMenu(
+	{ store, words: { screen } }: Memory,
+	{ session: { id }, hit }: Item,
+	forget: (what: { message: number } | { session: string }) => void,
+): Promise<Menu> {
+	const session = { session: id };
+	const message = hit && { message: hit.id };
+	const [all, one] = await Promise.all([
+		store.forget({ ...session, dryRun: true }),
+		message && store.forget({ ...message, dryRun: true }),
+	]);
+	const still = [...new Set([...(one?.stillIn ?? []), ...all.stillIn])];
+	const named = still.slice(0, FILES).map((file) => tilde(file));
+	return new Menu(
+		[screen.forgetTitle, ...(still.length > 0 ? [screen.stillIn(named.join(", "), still.length - FILES)] : [])],
+		[
+			{ label: screen.forgetNothing, run: () => {} },
+			...(message && one
+				? [{ label: screen.forgetMessage(one.messages, one.sessions), run: () => forget(message) }]
+				: []),
+			{ label: screen.forgetSession(all.messages, all.sessions), run: () => forget(session) },
+		],
+	);
 }
 
 /** Forgets what meets every condition, after asking. */

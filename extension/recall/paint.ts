@@ -1,8 +1,8 @@
 // Stored text as lines of a terminal: harmless, cut to the width, with the query's terms marked.
 
 import type { Theme } from "@earendil-works/pi-coding-agent";
-import { sliceByColumn, truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { harmless } from "../format.ts";
+import { type Cells, CUT, cellsOf, sequenceAt } from "./columns.ts";
 
 type Marks = [number, number][];
 
@@ -11,8 +11,6 @@ const OPEN = "\u2063";
 const CLOSE = "\u2064";
 /** What turns the direction of the text after it, and what a mark is made of. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2063\u2064]/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is looked for
-const SEQUENCE = /\u001b(?:\[[\d;:]*m|[\]_][^\u0007\u001b]*(?:\u0007|\u001b\\))/y;
 
 /** Text without anything that a terminal would act upon. */
 export function plain(text: string): string {
@@ -26,30 +24,110 @@ export function plainLine(text: string): string {
 
 /** A term that was found. A theme without colours yet, since the terminal has not told its own, reverses it. */
 export function found(theme: Theme, text: string): string {
-	const colourless = ["", "\u001b[49m"].includes(theme.getBgAnsi("searchMatchBg"));
-	return colourless ? theme.inverse(text) : theme.style(text, { fg: "searchMatchText", bg: "searchMatchBg" });
+	if (!colours(theme, "searchMatchBg")) return theme.inverse(text);
+	return theme.style(text, { fg: "searchMatchText", bg: "searchMatchBg" });
 }
 
-/** The passage around a snippet's first mark, on at most `rows` lines. */
+/** What stands between the list and the reading view: the selected line runs into it. */
+export function wall(theme: Theme): string {
+	return colours(theme, "selectedBg") ? theme.bg("selectedBg", " ") : theme.fg("borderMuted", "|");
+}
+
+function colours(theme: Theme, background: Parameters<Theme["getBgAnsi"]>[0]): boolean {
+	return !["", "\u001b[49m"].includes(theme.getBgAnsi(background));
+}
+
+/** The passage around a snippet's first mark, on at most `rows` lines of at most this width. */
 export function passage(text: string, all: Marks, width: number, rows: number, theme: Theme): string[] {
-	const room = Math.max(width, 4) * rows;
-	const { snippet, marks } = near(text, all, room);
-	const styled = pieces(snippet, marks).map(([text, marked]) => (marked ? found(theme, text) : text));
-	const line = styled.join("");
-	const whole = visibleWidth(line);
-	if (whole <= room) return wrapTextWithAnsi(line, width).slice(0, rows);
-	// The first mark stands a third into the room; wrapping may leave a column at each line's end unused.
-	const before = visibleWidth(pieces(snippet, marks)[0]?.[1] ? "" : (styled[0] ?? ""));
-	const from = Math.max(0, Math.min(before - Math.floor(room / 3), whole - room + rows * 2));
-	const shown = `${from > 0 ? "…" : ""}${sliceByColumn(line, from, room - rows * 2, true)}…`;
-	return wrapTextWithAnsi(shown, width).slice(0, rows);
+	const columns = Math.max(width, 4);
+	const room = columns * rows;
+	const near = around(text, all, room);
+	let clean = "";
+	const marks: Marks = [];
+	for (const [piece, marked] of pieces(near.snippet, near.marks)) {
+		const begin = clean.length;
+		clean += piece.replaceAll(/\s/g, " ");
+		if (marked) marks.push([begin, clean.length]);
+	}
+	const cells = cellsOf(clean);
+	return rowsOf(clean, cells, firstCell(cells, marks, room, rows), columns, rows).map(
+		({ from, to, before, after }) => before + styled(clean, from, to, marks, theme) + after,
+	);
 }
 
-/**
- * What may be seen of a snippet in this many columns, with as much again on either side. Measuring columns is slow, and
- * a snippet is several times what a line shows.
- */
-function near(text: string, marks: Marks, room: number): { snippet: string; marks: Marks } {
+/** The cell to begin with: the first mark stands a third into the room, and no room is left empty at the end. */
+function firstCell({ at, columns }: Cells, marks: Marks, room: number, rows: number): number {
+	// Wrapping may leave some columns at each line's end unused.
+	let left = columns.reduce((sum, own) => sum + own, 0) - room + rows * 2;
+	let before = -Math.floor(room / 3);
+	for (let cell = 0; cell < columns.length && (at[cell] ?? 0) < (marks[0]?.[0] ?? 0); cell++) {
+		before += columns[cell] ?? 0;
+	}
+	let cell = 0;
+	for (; before > 0 && left > rows * 2; cell++) {
+		before -= columns[cell] ?? 1;
+		left -= columns[cell] ?? 1;
+	}
+	return cell;
+}
+
+interface Row {
+	from: number;
+	to: number;
+	before: string;
+	after: string;
+}
+
+/** Lines from a cell on, broken where a word or a wide character ends. */
+function rowsOf(text: string, { at, columns }: Cells, first: number, width: number, rows: number): Row[] {
+	const isSpace = (cell: number) => text[at[cell] ?? 0] === " ";
+	const lines: Row[] = [];
+	let cell = first;
+	while (lines.length < rows) {
+		while (cell > 0 && cell < columns.length && isSpace(cell)) cell += 1;
+		if (cell >= columns.length) break;
+		const last = lines.length === rows - 1;
+		const before = lines.length === 0 && first > 0 ? CUT : "";
+		let used = before.length;
+		let end = cell;
+		while (end < columns.length && used + (columns[end] ?? 0) <= width) used += columns[end++] ?? 0;
+		const cut = last && end < columns.length;
+		while (cut && used > width - CUT.length && end > cell + 1) used -= columns[--end] ?? 0;
+		if (!last && end < columns.length) end = breakBefore(end, cell, isSpace, (one) => columns[one] === 2);
+		lines.push({ from: at[cell] ?? 0, to: at[end] ?? text.length, before, after: cut ? CUT : "" });
+		cell = Math.max(end, cell + 1);
+	}
+	return lines;
+}
+
+/** Where a line that is full is best broken. */
+function breakBefore(
+	end: number,
+	from: number,
+	isSpace: (cell: number) => boolean,
+	isWide: (cell: number) => boolean,
+): number {
+	for (let cell = end; cell > from; cell--) {
+		if (isSpace(cell) || isSpace(cell - 1) || isWide(cell) || isWide(cell - 1)) return cell;
+	}
+	return end;
+}
+
+function styled(text: string, from: number, to: number, marks: Marks, theme: Theme): string {
+	let out = "";
+	let done = from;
+	for (const [begin, end] of marks) {
+		if (end <= from || begin >= to) continue;
+		const start = Math.max(begin, from);
+		const stop = Math.min(end, to);
+		out += text.slice(done, start) + found(theme, text.slice(start, stop));
+		done = stop;
+	}
+	return out + text.slice(done, to);
+}
+
+/** What may be seen of a snippet in this many columns, with as much again on either side: it is several times longer. */
+function around(text: string, marks: Marks, room: number): { snippet: string; marks: Marks } {
 	const at = marks[0]?.[0] ?? 0;
 	const from = Math.max(0, at - room);
 	const to = at + 2 * room;
@@ -79,8 +157,7 @@ export function paintMarks(lines: readonly string[], theme: Theme): { lines: str
 		// What was in force where a mark ends is put in force again there.
 		let [out, styles, at] = [marked ? begin : "", "", 0];
 		while (at < line.length) {
-			SEQUENCE.lastIndex = at;
-			const sequence = SEQUENCE.exec(line)?.[0];
+			const sequence = sequenceAt(line, at);
 			if (sequence) {
 				const style = sequence.endsWith("m") && sequence.startsWith("\u001b[");
 				if (style) styles = sequence === "\u001b[0m" || sequence === "\u001b[m" ? "" : styles + sequence;
@@ -101,11 +178,6 @@ export function paintMarks(lines: readonly string[], theme: Theme): { lines: str
 		return marked ? `${out}\u001b[0m` : out;
 	});
 	return { lines: painted, first };
-}
-
-/** A line of exactly this width. */
-export function fit(line: string, width: number): string {
-	return truncateToWidth(line, width, "…", true);
 }
 
 /** Text cut at its marks, each piece made harmless. */

@@ -1,7 +1,8 @@
 // The query line: words to search for, and filters among them, such as project:pi since:7d role:user.
 
-import type { MemoryStore, Role } from "../../index.js";
-import { day } from "../format.ts";
+import type { MemoryStore, Role, SessionSummary } from "../../index.js";
+import { cut, day } from "../format.ts";
+import { codeOf, type Memory } from "../memory.ts";
 import type { Words } from "../words.ts";
 
 /** A query line, taken apart. */
@@ -20,6 +21,9 @@ export interface Query {
 export const FILTERS = ["project", "since", "until", "role", "session"] as const;
 type Filter = (typeof FILTERS)[number];
 
+/** What is asked of the store for names. */
+type Names = Pick<MemoryStore, "projects" | "sessions" | "read">;
+
 const ROLES: Record<string, Role> = {
 	user: "user",
 	assistant: "assistant",
@@ -34,14 +38,17 @@ const ROLES: Record<string, Role> = {
 	摘要: "summary",
 };
 const ROLE_CHOICES = ["user", "assistant", "tool_error", "summary"];
+/** Completions offered at a time, and how long one is. */
+const OFFERED = 8;
+const LABEL = 24;
 const TIME_CHOICES = ["today", "yesterday", "7d", "4w", "6m", "1y"];
 
 /** Quoted text, a filter with its value, or anything else up to a space. */
 const PIECES = /"[^"]*"?|(?<![^\s])(project|since|until|role|session)[:：]("[^"]*"?|\S*)|[^\s"]+|\s+/gu;
 const DAY_MS = 86_400_000;
 
-/** Takes a query line apart. `projects` narrows project names as they are typed. */
-export function parseQuery(line: string, words: Words, store?: Pick<MemoryStore, "projects">): Query {
+/** Takes a query line apart; the store says which project or session is meant by the beginning of a name. */
+export function parseQuery(line: string, words: Words, store?: Names): Query {
 	const query: Query = { words: "", problems: [] };
 	for (const [piece, name, raw = ""] of line.matchAll(PIECES)) {
 		const value = raw.replaceAll('"', "");
@@ -52,8 +59,8 @@ export function parseQuery(line: string, words: Words, store?: Pick<MemoryStore,
 	return query;
 }
 
-function apply(query: Query, name: Filter, value: string, words: Words, store?: Pick<MemoryStore, "projects">): void {
-	if (name === "session") query.session = value;
+function apply(query: Query, name: Filter, value: string, words: Words, store?: Names): void {
+	if (name === "session") query.session = sessionOf(value, store);
 	else if (name === "project") query.project = projectOf(value, store);
 	else if (name === "role") {
 		const role = ROLES[value.toLowerCase()];
@@ -67,11 +74,21 @@ function apply(query: Query, name: Filter, value: string, words: Words, store?: 
 }
 
 /** The project meant by a name, as far as it is typed: that very one, else the last used that fits. */
-function projectOf(value: string, store?: Pick<MemoryStore, "projects">): string {
+function projectOf(value: string, store?: Names): string {
 	if (/^[~/\\]|^[a-z]:[/\\]/i.test(value)) return value;
 	const fitting = store?.projects({ query: value }) ?? [];
 	const exact = fitting.some(({ project }) => project === value);
 	return exact ? value : (fitting[0]?.project ?? value);
+}
+
+/** The session meant by an id or the beginning of one, else the last used one that is called so. */
+function sessionOf(value: string, store?: Names): string {
+	try {
+		return store?.read(value, { before: 0, after: 0 }).session.id ?? value;
+	} catch (error) {
+		const called = codeOf(error as Error) === "NOT_FOUND" ? store?.sessions({ query: value, limit: 1 }) : [];
+		return called?.[0]?.id ?? value;
+	}
 }
 
 /** A date as the store wants it: ISO, or `today`, `yesterday`, `7d`, `3w`, `2m`, `1y`; a month stands for its days. */
@@ -96,31 +113,57 @@ export function momentOf(value: string, last: boolean, now = new Date()): string
 	return Number.isNaN(time) || moved ? undefined : value;
 }
 
-/** What the last piece of the line may become: whole pieces, best first. */
-export function completions(line: string, store: MemoryStore): string[] {
+/** What the last piece of the line may become. */
+export interface Completion {
+	/** What the person sees. */
+	label: string;
+	/** What the piece becomes. */
+	insert: string;
+}
+
+/** What the last piece of the line may become, best first. */
+export function completions(line: string, { store, words }: Pick<Memory, "store" | "words">): Completion[] {
 	const [, name, raw = ""] = /(?<![^\s])(project|since|until|role|session)[:：]("[^"]*|[^\s"]*)$/u.exec(line) ?? [];
 	if (!name) {
 		const [begun = ""] = /(?<![^\s])[a-z]+$/.exec(line) ?? [];
 		// A name typed whole is as likely a word to search for.
 		const fitting = begun.length < 2 ? [] : FILTERS.filter((one) => one.startsWith(begun) && one !== begun);
-		return fitting.map((filter) => `${filter}:`);
+		return fitting.map((filter) => ({ label: `${filter}:`, insert: `${filter}:` }));
 	}
 	const value = raw.replaceAll('"', "");
+	if (name === "session") return sessionsFor(value, store, words);
 	const choices = {
 		project: () => [...new Set(store.projects({ query: value }).map(({ project }) => project))],
-		session: () => store.sessions({ limit: 200 }).map(({ id }) => id),
-		role: () => ROLE_CHOICES,
-		since: () => TIME_CHOICES,
-		until: () => TIME_CHOICES,
-	}[name as Filter]();
-	const fitting = name === "project" ? choices : choices.filter((choice) => choice.startsWith(value));
-	return fitting
+		role: () => ROLE_CHOICES.filter((choice) => choice.startsWith(value)),
+		since: () => TIME_CHOICES.filter((choice) => choice.startsWith(value)),
+		until: () => TIME_CHOICES.filter((choice) => choice.startsWith(value)),
+	}[name as Exclude<Filter, "session">]();
+	return choices
 		.filter((choice) => choice !== value)
-		.slice(0, 8)
-		.map((choice) => `${name}:${/\s/.test(choice) ? `"${choice}"` : choice} `);
+		.slice(0, OFFERED)
+		.map((choice) => {
+			const insert = `${name}:${/\s/.test(choice) ? `"${choice}"` : choice} `;
+			return { label: insert.trim(), insert };
+		});
+}
+
+/** Sessions by their name, first words, folder or id: the name is what a person knows, the id what says which. */
+function sessionsFor(value: string, store: MemoryStore, words: Words): Completion[] {
+	const sessions = store.sessions({ query: value || undefined, limit: OFFERED });
+	const byId = store.sessions({ limit: 200 }).filter(({ id }) => value !== "" && id.startsWith(value));
+	return [...new Map([...byId, ...sessions].map((session) => [session.id, session])).values()]
+		.filter(({ id }) => id !== value)
+		.slice(0, OFFERED)
+		.map((session) => ({ label: sessionLabel(session, words), insert: `session:${session.id} ` }));
+}
+
+/** A session in a word or two. */
+export function sessionLabel({ name, opening }: SessionSummary, words: Words): string {
+	const title = (name ?? opening.slice(0, 4 * LABEL)).replaceAll(/\s+/g, " ").trim();
+	return cut(title, LABEL) || words.screen.untitled;
 }
 
 /** The line with its last piece completed. */
-export function complete(line: string, completion: string): string {
-	return line.replace(/(?:(?:project|since|until|role|session)[:：](?:"[^"]*|[^\s"]*)|[a-z]+)$/u, "") + completion;
+export function complete(line: string, { insert }: Completion): string {
+	return line.replace(/(?:(?:project|since|until|role|session)[:：](?:"[^"]*|[^\s"]*)|[a-z]+)$/u, "") + insert;
 }

@@ -6,15 +6,16 @@ import type { Message, Role, Window } from "../../index.js";
 import { cut, minute } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { number } from "../words.ts";
+import { fit } from "./columns.ts";
 import type { Item } from "./find.ts";
-import { fit, paintMarks, plainLine, signed } from "./paint.ts";
+import { paintMarks, plainLine, signed } from "./paint.ts";
 
 /** Neighbours read at first, and read on when scrolling comes to an edge. */
 const BEFORE = 2;
 const AFTER = 4;
 const ON = 8;
-/** What one message may take of the view at a glance, in characters; the view of the whole screen shows all of it. */
-const GLANCE = 4_000;
+/** A message is shown in at least so many characters, beside the list in no more than fit; on the whole screen, all of it. */
+const GLANCE = 1_000;
 
 interface Block {
 	lines: string[];
@@ -31,6 +32,8 @@ export class Reading {
 	#error: string | undefined;
 	#blocks = new Map<string, Block>();
 	#width = 0;
+	/** How much of a message is shown, in characters. */
+	#limit = 0;
 	/** The line at the top of the view, counted from the first line of the message the view is about. */
 	#top: number | undefined;
 
@@ -39,16 +42,24 @@ export class Reading {
 		this.#theme = theme;
 	}
 
+	/** Whether the view is turned to this item, with these terms marked. */
+	isAbout(item: Item | undefined, highlight: string): boolean {
+		return this.#isSame(item) && highlight === this.#highlight;
+	}
+
 	/** Turns to another item; the same one stays as it is scrolled. */
 	show(item: Item | undefined, highlight: string): void {
-		const same = item?.session.id === this.#item?.session.id && item?.hit?.id === this.#item?.hit?.id;
-		if (same && highlight === this.#highlight) return;
-		if (!same) this.#top = undefined;
+		if (this.isAbout(item, highlight)) return;
+		if (!this.#isSame(item)) this.#top = undefined;
 		if (highlight !== this.#highlight || item?.session.id !== this.#item?.session.id) this.#blocks.clear();
 		this.#item = item;
 		this.#highlight = highlight;
 		this.#window = undefined;
 		this.#error = undefined;
+	}
+
+	#isSame(item: Item | undefined): boolean {
+		return item?.session.id === this.#item?.session.id && item?.hit?.id === this.#item?.hit?.id;
 	}
 
 	/** The message the view is about: the hit, else the session's last one. */
@@ -67,15 +78,17 @@ export class Reading {
 
 	/** Exactly `height` lines of exactly this width. */
 	render(width: number, height: number, whole: boolean): string[] {
-		if (width !== this.#width) this.invalidate();
+		const limit = whole ? Number.POSITIVE_INFINITY : Math.max(GLANCE, width * height);
+		if (width !== this.#width || limit !== this.#limit) this.invalidate();
 		this.#width = width;
+		this.#limit = limit;
 		const blank = fit("", width);
 		const centre = this.centre;
 		if (!centre) {
 			const lines = this.#error ? [fit(this.#theme.fg("error", plainLine(this.#error)), width)] : [];
 			return [...lines, ...Array<string>(height).fill(blank)].slice(0, height);
 		}
-		const own = this.#block(centre, width, whole);
+		const own = this.#block(centre, width);
 		// At first its heading is the top line, or the mark stands a third down; a session is shown at its end.
 		if (this.#top === undefined) {
 			const glance = Math.max(0, (own.mark ?? 0) - Math.floor(height / 3));
@@ -88,10 +101,10 @@ export class Reading {
 		const above: string[] = [];
 		const below: string[] = [...own.lines];
 		for (let edge = this.#before(centre); edge && above.length < -this.#top; edge = this.#before(edge)) {
-			above.unshift(...this.#block(edge, width, whole).lines);
+			above.unshift(...this.#block(edge, width).lines);
 		}
 		for (let edge = this.#after(centre); edge && below.length < this.#top + height; edge = this.#after(edge)) {
-			below.push(...this.#block(edge, width, whole).lines);
+			below.push(...this.#block(edge, width).lines);
 		}
 		this.#top = Math.max(-above.length, Math.min(this.#top, below.length - height));
 		const from = this.#top + above.length;
@@ -146,19 +159,19 @@ export class Reading {
 		return this.#memory.store.read(session, { around: message.id, before, after, highlight });
 	}
 
-	#block(message: Message, width: number, whole: boolean): Block {
-		const key = `${message.id} ${whole} ${message.id === this.#item?.hit?.id}`;
+	#block(message: Message, width: number): Block {
+		const key = `${message.id} ${message.id === this.#item?.hit?.id}`;
 		const known = this.#blocks.get(key);
 		if (known) return known;
-		const made = this.#make(message, width, whole);
+		const made = this.#make(message, width);
 		this.#blocks.set(key, made);
 		return made;
 	}
 
-	#make(message: Message, width: number, whole: boolean): Block {
+	#make(message: Message, width: number): Block {
 		const theme = this.#theme;
 		const { screen } = this.#memory.words;
-		const { text, marks, left } = whole ? { ...message, left: 0 } : glance(message);
+		const { text, marks, left } = glance(message, this.#limit);
 		const about = message.id === this.#item?.hit?.id;
 		const heading = `${about ? "▶" : "·"} ${screen.roles[message.role]} · ${minute(message.ts)}`;
 		const body = markdown(message.role, signed(text, marks), theme).render(width);
@@ -195,13 +208,13 @@ function markdown(role: Role, text: string, theme: Theme): Markdown {
 }
 
 /** A long message around its first mark. */
-function glance(message: Message): { text: string; marks: [number, number][]; left: number } {
+function glance(message: Message, limit: number): { text: string; marks: [number, number][]; left: number } {
 	const { text, marks = [] } = message;
-	if (text.length <= GLANCE) return { text, marks, left: 0 };
-	const from = Math.max(0, (marks[0]?.[0] ?? 0) - GLANCE / 4);
+	if (text.length <= limit) return { text, marks, left: 0 };
+	const from = Math.max(0, (marks[0]?.[0] ?? 0) - limit / 4);
 	// From a line's beginning, so that Markdown reads it as it was.
 	const start = from === 0 ? 0 : Math.max(text.indexOf("\n", from - 200) + 1, from - 200);
-	const part = cut(text.slice(start).toWellFormed(), GLANCE);
+	const part = cut(text.slice(start).toWellFormed(), limit);
 	const inside = marks
 		.filter(([begin, end]) => begin >= start && end < start + part.length)
 		.map(([begin, end]): [number, number] => [begin - start, end - start]);

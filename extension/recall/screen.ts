@@ -1,5 +1,6 @@
 // The screen of /recall: a query line, what it finds, and the reading view of what is selected.
-// The search runs when the screen is painted, so input that newer input has overtaken is never searched for.
+// The search runs when the screen is painted, so input that newer input has overtaken is never searched for; the reading
+// view follows the list a moment later, so that no key waits for it.
 
 import { existsSync } from "node:fs";
 import {
@@ -12,21 +13,22 @@ import {
 	type Component,
 	type Focusable,
 	Input,
-	type Keybinding,
 	matchesKey,
 	type TUI,
 	type TuiMouseEvent,
-	visibleWidth,
-	wrapTextWithAnsi,
 } from "@earendil-works/pi-tui";
-import type { ForgetReport, Message, Waiting } from "../../index.js";
-import { ago, day, minute, tilde } from "../format.ts";
+import type { ForgetReport, Message } from "../../index.js";
 import type { Memory } from "../memory.ts";
-import { number } from "../words.ts";
+import { columnsOf, fit } from "./columns.ts";
 import { addCalled, type Found, find, findMore, type Item, isThin } from "./find.ts";
-import { fit, passage, plain, plainLine } from "./paint.ts";
-import { complete, completions } from "./query.ts";
+import { forgetMenu } from "./forget.ts";
+import { hintLines, Keys } from "./keys.ts";
+import { List } from "./list.ts";
+import { Menu } from "./menu.ts";
+import { plainLine, wall } from "./paint.ts";
+import { type Completion, complete, completions } from "./query.ts";
 import { Reading } from "./reading.ts";
+import { nothingLines, type State, statusLine } from "./status.ts";
 
 /** What the person chose to do when the screen closes. */
 export type Choice =
@@ -40,20 +42,11 @@ const BESIDE = 100;
 const ROOMY = 22;
 /** Below this many sessions the screen looks for session files to import. */
 const FEW = 5;
-
-/** A look at every session's name that takes longer waits until typing has paused. */
-const AT_ONCE_MS = 6;
-const PAUSE_MS = 150;
-
-/** The screen's own keys, where pi has no keybinding for the act or none is bound. */
-const KEYS = {
-	fork: { binding: "app.session.fork", key: "ctrl+n" },
-	copy: { binding: "app.message.copy", key: "ctrl+x" },
-	forget: { binding: "app.session.delete", key: "ctrl+d" },
-	read: { binding: "app.tools.expand", key: "ctrl+o" },
-	quote: { binding: undefined, key: "ctrl+t" },
-} as const;
-type Act = keyof typeof KEYS;
+/** The reading view follows when no key has come for this long. */
+const FOLLOW_MS = 30;
+/** A look at every session's name that takes longer waits until typing has paused for so many times as long. */
+const AT_ONCE_MS = 3;
+const PATIENCE = 10;
 
 /** What the screen stands in. */
 export interface Place {
@@ -64,36 +57,32 @@ export interface Place {
 	ctx: ExtensionCommandContext;
 }
 
-interface Menu {
-	title: string[];
-	choices: { label: string; run: () => void }[];
-	at: number;
-}
-
 export class RecallScreen implements Component, Focusable {
 	focused = false;
 	private readonly tui: TUI;
 	private readonly theme: Theme;
-	private readonly keys: KeybindingsManager;
 	private readonly memory: Memory;
 	private readonly ctx: ExtensionCommandContext;
 	private readonly done: (choice: Choice | undefined) => void;
+	readonly #keys: Keys;
 	readonly #input: Input;
+	readonly #list: List;
 	readonly #reading: Reading;
 	#found: Found | undefined;
 	#searched: string | undefined;
 	/** What the query line may become. */
-	#offered: string[] = [];
-	#selected = 0;
-	#first = 0;
+	#offered: Completion[] = [];
 	#here = false;
 	#whole = false;
 	#menu: Menu | undefined;
 	#notice: string | undefined;
-	#waiting: Waiting | undefined;
-	#later: ReturnType<typeof setTimeout> | undefined;
-	#calledTook = 0;
-	#painted = new WeakMap<Item, { state: string; lines: string[] }>();
+	#waiting = 0;
+	/** The reading view as it was painted last. */
+	#pane: string[] = [];
+	#follow: ReturnType<typeof setTimeout> | undefined;
+	#pause: ReturnType<typeof setTimeout> | undefined;
+	/** How long that took last; a guess before the first. */
+	#calledTook = 20;
 	#closed = false;
 
 	/** `done` is called once, with what was chosen. */
@@ -101,36 +90,39 @@ export class RecallScreen implements Component, Focusable {
 		const { theme, memory } = at;
 		this.tui = at.tui;
 		this.theme = theme;
-		this.keys = at.keys;
 		this.memory = memory;
 		this.ctx = at.ctx;
 		this.done = done;
-		const { screen } = memory.words;
+		this.#keys = new Keys(at.keys);
 		this.#input = new Input({
 			prompt: "› ",
-			placeholder: screen.placeholder,
+			placeholder: memory.words.screen.placeholder,
 			placeholderStyle: (text) => theme.fg("dim", text),
 		});
-		this.#input.setValue(line);
-		this.#input.handleInput("\u0005");
+		this.#type(line);
+		this.#list = new List(theme, memory.words);
 		this.#reading = new Reading(memory, theme);
 		this.#lookForFiles();
 	}
 
 	invalidate(): void {
 		this.#input.invalidate();
-		this.#painted = new WeakMap();
+		this.#list.invalidate();
 		this.#reading.invalidate();
+	}
+
+	dispose(): void {
+		this.#closed = true;
+		clearTimeout(this.#follow);
+		clearTimeout(this.#pause);
 	}
 
 	// ---- input ----
 
 	handleInput(data: string): void {
 		this.#notice = undefined;
-		if (this.#menu) this.#chooseFrom(this.#menu, data);
-		else if (this.#act(data)) {
-			// Done.
-		} else this.#input.handleInput(data);
+		if (this.#menu) this.#choose(this.#menu, data);
+		else if (!this.#act(data)) this.#input.handleInput(data);
 		this.tui.requestRender();
 	}
 
@@ -142,77 +134,88 @@ export class RecallScreen implements Component, Focusable {
 
 	/** The keys that are not the query line's. */
 	#act(data: string): boolean {
-		const is = (binding: Keybinding) => this.keys.matches(data, binding);
+		const keys = this.#keys;
 		const page = Math.max(1, this.tui.terminal.rows - 8);
-		if (is("tui.select.cancel")) {
-			if (this.#whole && !is("app.clear")) this.#whole = false;
+		const half = Math.max(1, Math.floor(page / 2));
+		if (keys.is(data, "tui.select.cancel")) {
+			if (this.#whole && !keys.is(data, "app.clear")) this.#whole = false;
 			else this.done(undefined);
-		} else if (is("tui.select.confirm") || is("tui.input.submit")) this.#resume();
-		else if (is("tui.select.up")) this.#whole ? this.#reading.scroll(-1) : this.#move(-1);
-		else if (is("tui.select.down")) this.#whole ? this.#reading.scroll(1) : this.#move(1);
+		} else if (keys.is(data, "tui.select.confirm") || keys.is(data, "tui.input.submit")) this.#resume();
+		else if (keys.is(data, "tui.select.up")) this.#whole ? this.#reading.scroll(-1) : this.#move(-1);
+		else if (keys.is(data, "tui.select.down")) this.#whole ? this.#reading.scroll(1) : this.#move(1);
 		else if (matchesKey(data, "shift+up")) this.#reading.scroll(-1);
 		else if (matchesKey(data, "shift+down")) this.#reading.scroll(1);
 		else if (matchesKey(data, "ctrl+pageUp")) this.#move(-page);
 		else if (matchesKey(data, "ctrl+pageDown")) this.#move(page);
-		else if (is("tui.select.pageUp")) this.#reading.scroll(-Math.max(1, Math.floor(page / 2)));
-		else if (is("tui.select.pageDown")) this.#reading.scroll(Math.max(1, Math.floor(page / 2)));
-		else if (is("tui.input.tab")) this.#completeOrSwitch();
-		else if (this.#pressed(data, "read")) this.#whole = !this.#whole;
-		else if (this.#pressed(data, "fork")) this.#fork();
-		else if (this.#pressed(data, "quote")) this.#quote();
-		else if (this.#pressed(data, "copy")) this.#copy();
-		else if (this.#pressed(data, "forget")) this.#askToForget();
+		else if (keys.is(data, "tui.select.pageUp")) this.#reading.scroll(-half);
+		else if (keys.is(data, "tui.select.pageDown")) this.#reading.scroll(half);
+		else if (keys.is(data, "tui.input.tab")) this.#completeOrSwitch();
+		else if (keys.asks(data, "read")) this.#whole = !this.#whole;
+		else if (keys.asks(data, "fork")) this.#fork();
+		else if (keys.asks(data, "quote")) this.#quote();
+		else if (keys.asks(data, "copy")) this.#copy();
+		else if (keys.asks(data, "forget")) this.#askToForget();
 		else return false;
 		return true;
 	}
 
-	#pressed(data: string, act: Act): boolean {
-		return this.#keysOf(act).some((key) => matchesKey(data, key as Parameters<typeof matchesKey>[1]));
-	}
-
-	#keysOf(act: Act): string[] {
-		const { binding, key } = KEYS[act];
-		const bound = binding ? this.keys.getKeys(binding) : [];
-		return bound.length > 0 ? bound : [key];
+	/** Puts a line into the query line, with the cursor at its end. */
+	#type(line: string): void {
+		this.#input.setValue(line);
+		this.#input.handleInput("\u0005");
 	}
 
 	#move(by: number): void {
-		const { items = [] } = this.#found ?? {};
-		this.#selected = Math.max(0, Math.min(this.#selected + by, items.length - 1));
-		if (this.#found?.more && this.#selected > items.length - 10) findMore(this.memory, this.#found, this.#project);
+		this.#refresh();
+		this.#list.move(by);
+		if (this.#found?.more && this.#list.after < 10) findMore(this.memory, this.#found, this.#project);
 	}
 
 	#completeOrSwitch(): void {
 		const [first] = this.#offered;
-		if (first !== undefined) {
-			this.#input.setValue(complete(this.#input.getValue(), first));
-			this.#input.handleInput("\u0005");
+		if (first) {
+			this.#type(complete(this.#input.getValue(), first));
 			return;
 		}
 		this.#here = !this.#here;
 		this.#searched = undefined;
 	}
 
+	#choose(menu: Menu, data: string): void {
+		const chosen = menu.take(data, this.#keys);
+		if (!chosen) return;
+		this.#menu = undefined;
+		if (chosen !== "close") chosen.run();
+	}
+
 	// ---- acts ----
 
+	/** What is selected; a key may come before what was typed is painted. */
 	get #item(): Item | undefined {
-		return this.#found?.items[this.#selected];
+		this.#refresh();
+		return this.#list.item;
+	}
+
+	/** The message an act is about: the hit, else the session's last one. */
+	get #message(): Message | undefined {
+		this.#reading.show(this.#item, this.#terms);
+		return this.#reading.centre;
 	}
 
 	#resume(): void {
 		const item = this.#item;
 		if (!item) {
-			if (this.#waiting) this.done({ do: "import" });
+			if (this.#waiting > 0) this.done({ do: "import" });
 			return;
 		}
 		const { file } = item.session;
-		if (file && existsSync(file)) this.done({ do: "resume", item, message: this.#reading.centre });
+		if (file && existsSync(file)) this.done({ do: "resume", item, message: this.#message });
 		else this.#offerWithoutFile(item);
 	}
 
 	#fork(): void {
 		const item = this.#item;
-		const message = this.#reading.centre;
+		const message = this.#message;
 		if (!item || !message) return;
 		const { file } = item.session;
 		if (!file || !existsSync(file)) this.#offerWithoutFile(item);
@@ -223,18 +226,17 @@ export class RecallScreen implements Component, Focusable {
 	/** pi's file is gone: nothing to go back to, but everything to go on with. */
 	#offerWithoutFile(item: Item): void {
 		const { screen } = this.memory.words;
-		const message = this.#reading.centre;
+		const message = this.#message;
 		if (!message) return;
 		this.#whole = true;
-		this.#menu = {
-			title: [screen.fileGone],
-			choices: [
+		this.#menu = new Menu(
+			[screen.fileGone],
+			[
 				{ label: screen.startNew, run: () => this.done({ do: "new", item, message }) },
 				{ label: screen.keepReading, run: () => {} },
 				{ label: screen.backToList, run: () => this.#showWhole(false) },
 			],
-			at: 0,
-		};
+		);
 	}
 
 	#showWhole(whole: boolean): void {
@@ -242,16 +244,16 @@ export class RecallScreen implements Component, Focusable {
 	}
 
 	#quote(): void {
-		const message = this.#reading.centre;
-		if (this.#item && message) this.done({ do: "quote", item: this.#item, message });
+		const item = this.#item;
+		const message = this.#message;
+		if (item && message) this.done({ do: "quote", item, message });
 	}
 
 	#copy(): void {
-		const message = this.#reading.centre;
+		const message = this.#message;
 		if (!message) return;
-		const { screen } = this.memory.words;
 		copyToClipboard(message.text).then(
-			() => this.#say(screen.copied),
+			() => this.#say(this.memory.words.screen.copied),
 			(error) => this.#say(this.memory.explain(error)),
 		);
 	}
@@ -259,37 +261,9 @@ export class RecallScreen implements Component, Focusable {
 	#askToForget(): void {
 		const item = this.#item;
 		if (!item) return;
-		const { screen } = this.memory.words;
-		const session = { session: item.session.id };
-		const message = item.hit && { message: item.hit.id };
-		const dry = (what: object) => this.memory.store.forget({ ...what, dryRun: true });
-		Promise.all([message && dry(message), dry(session)]).then(
-			([one, all]) => {
-				const still = [...new Set([...(one?.stillIn ?? []), ...all.stillIn])];
-				this.#menu = {
-					title: [
-						screen.forgetTitle,
-						...(still.length > 0
-							? [
-									screen.stillIn(
-										still
-											.slice(0, 2)
-											.map((file) => tilde(file))
-											.join(", "),
-										still.length - 2,
-									),
-								]
-							: []),
-					],
-					choices: [
-						{ label: screen.forgetNothing, run: () => {} },
-						...(message && one
-							? [{ label: screen.forgetMessage(one.messages, one.sessions), run: () => this.#forget(message) }]
-							: []),
-						{ label: screen.forgetSession(all.messages, all.sessions), run: () => this.#forget(session) },
-					],
-					at: 0,
-				};
+		forgetMenu(this.memory, item, (what) => this.#forget(what)).then(
+			(menu) => {
+				this.#menu = menu;
 				this.tui.requestRender();
 			},
 			(error) => this.#say(this.memory.explain(error)),
@@ -312,23 +286,15 @@ export class RecallScreen implements Component, Focusable {
 		this.tui.requestRender();
 	}
 
-	#chooseFrom(menu: Menu, data: string): void {
-		const count = menu.choices.length;
-		const pick = (at: number) => {
-			this.#menu = undefined;
-			menu.choices[at]?.run();
-		};
-		if (this.keys.matches(data, "tui.select.cancel")) this.#menu = undefined;
-		else if (this.keys.matches(data, "tui.select.up")) menu.at = (menu.at + count - 1) % count;
-		else if (this.keys.matches(data, "tui.select.down")) menu.at = (menu.at + 1) % count;
-		else if (this.keys.matches(data, "tui.select.confirm")) pick(menu.at);
-		else if (/^[1-9]$/.test(data) && Number(data) <= count) pick(Number(data) - 1);
-	}
-
 	// ---- what is found ----
 
 	get #project(): string | undefined {
 		return this.#here ? this.ctx.cwd : undefined;
+	}
+
+	/** What the reading view marks. */
+	get #terms(): string {
+		return this.#found?.query.words ?? "";
 	}
 
 	/** Searches when the query line is another than the one searched for. */
@@ -339,13 +305,21 @@ export class RecallScreen implements Component, Focusable {
 		this.#searched = line;
 		const found = find(this.memory, line, this.#project);
 		this.#found = found;
-		this.#offered = found.error ? [] : completions(line, this.memory.store);
-		clearTimeout(this.#later);
+		this.#offered = this.#offers(line);
+		this.#list.show(found, again);
+		clearTimeout(this.#pause);
 		if (this.#calledTook < AT_ONCE_MS) this.#addCalled(found);
-		else this.#later = setTimeout(() => this.#addCalled(found), PAUSE_MS);
+		else this.#pause = setTimeout(() => this.#addCalled(found), PATIENCE * this.#calledTook);
 		this.#fillUp(found);
-		this.#selected = again ? Math.min(this.#selected, Math.max(0, found.items.length - 1)) : 0;
-		this.#first = 0;
+	}
+
+	#offers(line: string): Completion[] {
+		try {
+			return completions(line, this.memory);
+		} catch {
+			// The store does not open: the answer says why.
+			return [];
+		}
 	}
 
 	/** Brings on what a thin list lacks, a page between two keys. */
@@ -364,17 +338,12 @@ export class RecallScreen implements Component, Focusable {
 		const start = performance.now();
 		try {
 			const added = addCalled(this.memory, found, this.#project);
-			if (this.#selected > 0) this.#selected += added;
+			this.#list.grewBefore(added);
 			if (added > 0) this.tui.requestRender();
 		} catch {
 			// The hits are shown without them.
 		}
 		this.#calledTook = performance.now() - start;
-	}
-
-	dispose(): void {
-		this.#closed = true;
-		clearTimeout(this.#later);
 	}
 
 	/** An empty or nearly empty store: how many sessions wait to be imported. */
@@ -385,7 +354,7 @@ export class RecallScreen implements Component, Focusable {
 			return;
 		}
 		this.memory.waiting(this.ctx).then((waiting) => {
-			this.#waiting = waiting && waiting.files > 0 ? waiting : undefined;
+			this.#waiting = waiting?.files ?? 0;
 			this.tui.requestRender();
 		});
 	}
@@ -394,7 +363,6 @@ export class RecallScreen implements Component, Focusable {
 
 	render(width: number): string[] {
 		this.#refresh();
-		this.#reading.show(this.#item, this.#found?.query.words ?? "");
 		const height = this.tui.terminal.rows;
 		const head = this.#headLines(width, height);
 		const foot = this.#footLines(width);
@@ -405,249 +373,89 @@ export class RecallScreen implements Component, Focusable {
 
 	#headLines(width: number, height: number): string[] {
 		this.#input.focused = this.focused && !this.#menu;
-		const input = this.#input.render(width);
-		const rule = (text: string) => this.theme.fg("border", text);
-		const { screen } = this.memory.words;
-		const title = `── ${screen.title} `;
-		const frame = height >= ROOMY ? [rule(title + "─".repeat(Math.max(0, width - visibleWidth(title))))] : [];
-		return [...frame, ...input, fit(this.#statusLine(), width)];
+		const { words } = this.memory;
+		const title = `── ${words.screen.title} `;
+		const rule = this.theme.fg("border", title + "─".repeat(Math.max(0, width - columnsOf(title))));
+		return [...(height >= ROOMY ? [rule] : []), ...this.#input.render(width), fit(this.#saidLine(), width)];
 	}
 
-	/** How the answer was reached, or what there is to say. */
-	#statusLine(): string {
-		const { words } = this.memory;
-		const { screen } = words;
+	/** The line below the query line. */
+	#saidLine(): string {
 		const { theme } = this;
 		if (this.#notice) return theme.fg("warning", plainLine(this.#notice));
-		const found = this.#found;
-		if (!found) return "";
-		if (found.error) return theme.fg("error", plainLine(found.error));
-		const { query, result } = found;
-		if (this.#offered.length > 0) {
-			return `${theme.fg("dim", `${this.#keyName("tui.input.tab")} `)}${theme.fg("accent", plainLine(this.#offered.join("  ")))}`;
-		}
-		const where = query.project ?? (this.#here ? screen.thisProject : screen.allProjects);
-		// Where nothing is found, the list's place says why.
-		const parts = result
-			? result.hits.length === 0
-				? []
-				: [
-						// How many sessions is known once every hit is here.
-						result.hits.length < result.total
-							? words.messages(result.total, result.totalIsCapped)
-							: words.hits(words.messages(result.total, result.totalIsCapped), result.sessions.length),
-						...(result.tier === "some" ? [words.someWords] : []),
-						...(result.missing.length > 0 ? [words.missing(result.missing.slice(0, 8).join(", "))] : []),
-						...(result.complete ? [] : [words.cutShort]),
-						`${result.tookMs.toFixed(1)} ms`,
-					]
-			: [words.latest];
-		const filters = [
-			query.session,
-			query.role && screen.roles[query.role],
-			query.since && `≥ ${query.since}`,
-			query.until && `≤ ${query.until}`,
-		];
-		const said = [...query.problems.map((problem) => theme.fg("warning", plainLine(problem)))];
-		const rest = [...parts, where, ...filters.filter((filter) => filter !== undefined)].map((part) =>
-			plainLine(String(part)),
-		);
-		return [...said, theme.fg("muted", rest.join(" · "))].join(" ");
+		if (this.#offered.length === 0) return statusLine(this.#state, this.memory.words, theme);
+		const labels = this.#offered.map(({ label }) => plainLine(label)).join("  ");
+		return `${theme.fg("dim", this.#keys.name("tui.input.tab"))} ${theme.fg("accent", labels)}`;
+	}
+
+	get #state(): State {
+		const line = this.#input.getValue();
+		return { line, found: this.#found as Found, here: this.#here, waiting: this.#waiting };
 	}
 
 	#bodyLines(width: number, room: number, height: number): string[] {
 		const { theme } = this;
-		if (this.#menu && !this.#whole) return this.#menuLines(this.#menu, width, room);
+		const filled = (lines: string[]) => [...lines, ...Array<string>(room).fill(" ".repeat(width))].slice(0, room);
+		const menu = this.#menu?.lines(width, theme) ?? [];
 		if (this.#whole) {
-			const menu = this.#menu
-				? this.#menuLines(this.#menu, width, this.#menu.title.length + this.#menu.choices.length + 1)
-				: [];
-			const shown = menu.slice(0, room);
+			const shown = menu.length > 0 ? [...menu, " ".repeat(width)].slice(0, room) : [];
+			this.#reading.show(this.#item, this.#terms);
 			return [...shown, ...this.#reading.render(width, room - shown.length, true)];
 		}
-		if (!this.#item) return this.#nothingLines(width, room);
+		if (this.#menu) return filled(menu);
+		if (!this.#list.item) {
+			const keys = { tab: this.#keys.name("tui.input.tab"), confirm: this.#keys.name("tui.select.confirm") };
+			return filled(nothingLines(this.#state, keys, this.memory.words, theme, width));
+		}
 		if (width >= BESIDE) {
 			const left = Math.min(90, Math.floor(width * 0.45));
-			const right = width - left - 3;
-			const list = this.#listLines(left, room, height >= ROOMY ? 2 : 1);
-			const reading = this.#reading.render(right, room, false);
-			return list.map((line, row) => `${line} ${theme.fg("borderMuted", "│")} ${reading[row] ?? ""}`);
+			const list = this.#list.render(left, room, height >= ROOMY ? 2 : 1);
+			const reading = this.#readingLines(width - left - 2, room);
+			const bar = wall(theme);
+			return list.map((line, row) => `${line}${bar} ${reading[row] ?? ""}`);
 		}
 		const rows = Math.max(2, Math.ceil((room - 1) / 2));
 		return [
-			...this.#listLines(width, rows, height >= 40 ? 2 : 1),
+			...this.#list.render(width, rows, height >= 40 ? 2 : 1),
 			theme.fg("borderMuted", "─".repeat(width)),
-			...this.#reading.render(width, Math.max(0, room - rows - 1), false),
+			...this.#readingLines(width, Math.max(0, room - rows - 1)),
 		];
 	}
 
-	#listLines(width: number, room: number, rows: number): string[] {
-		const { items = [] } = this.#found ?? {};
-		// Only as many items are painted as can be seen: from the first one shown, moved so that the selected one fits.
-		if (this.#selected < this.#first) this.#first = this.#selected;
-		for (;;) {
-			const lines: string[] = [];
-			let end = 0;
-			for (let index = this.#first; index < items.length && lines.length < room; index++) {
-				lines.push(...this.#itemLines(items, index, index === this.#first, width, rows));
-				if (index === this.#selected) end = lines.length;
-			}
-			if ((end > 0 && end <= room) || this.#first >= this.#selected) {
-				return [...lines, ...Array<string>(room).fill(fit("", width))].slice(0, room);
-			}
-			this.#first += 1;
+	/** The reading view beside the list: as it was until it has followed. */
+	#readingLines(width: number, height: number): string[] {
+		clearTimeout(this.#follow);
+		if (this.#reading.isAbout(this.#list.item, this.#terms)) {
+			this.#pane = this.#reading.render(width, height, false);
+			return this.#pane;
 		}
-	}
-
-	/** An item's lines, painted once: a key changes two of them, and measuring columns is what a frame costs. */
-	#itemLines(items: Item[], index: number, first: boolean, width: number, rows: number): string[] {
-		const item = items[index] as Item;
-		const before = items[index - 1];
-		const heads = first || before?.session.id !== item.session.id || !before?.hit;
-		const selected = index === this.#selected;
-		const state = `${width} ${rows} ${heads} ${selected}`;
-		const known = this.#painted.get(item);
-		if (known?.state === state) return known.lines;
-		const lines = this.#paintItem(item, selected, heads, width, rows);
-		this.#painted.set(item, { state, lines });
-		return lines;
-	}
-
-	#paintItem({ session, hit }: Item, selected: boolean, heads: boolean, width: number, rows: number): string[] {
-		const { theme } = this;
-		const pointer = selected ? theme.fg("accent", "❯ ") : "  ";
-		const paint = (line: string) => {
-			const fitted = fit(line, width);
-			if (!selected) return fitted;
-			// Where a mark or a style ends the line's own background comes back.
-			const back = theme.getBgAnsi("selectedBg");
-			const kept = ["\u001b[0m", "\u001b[49m"].reduce((text, end) => text.replaceAll(end, end + back), fitted);
-			return theme.bg("selectedBg", kept);
-		};
-		if (!hit) return [paint(`${pointer}${this.#heading(session, session.lastAt, width - 2)}`)];
-		const { roles } = this.memory.words.screen;
-		const heading = heads ? [fit(this.#heading(session, hit.ts, width, session.matches), width)] : [];
-		const who = theme.fg(
-			hit.role === "tool_error" ? "error" : hit.role === "user" ? "accent" : "muted",
-			roles[hit.role],
-		);
-		const indent = 2 + visibleWidth(roles[hit.role]) + 1;
-		const lines = passage(hit.snippet, hit.marks, width - indent, rows, theme);
-		return [
-			...heading,
-			...lines.map((line, row) => paint(row === 0 ? `${pointer}${who} ${line}` : `${" ".repeat(indent)}${line}`)),
-		];
-	}
-
-	/** Whether sessions may hold more matches than were counted: only the best messages of a search are looked at. */
-	get #countsAtLeast(): boolean {
-		const { total = 0, sessions = [] } = this.#found?.result ?? {};
-		return total > sessions.reduce((sum, { matches = 0 }) => sum + matches, 0);
-	}
-
-	/** When, where and what a session is, as far as the width allows. */
-	#heading(session: Item["session"], ts: number, width: number, matches?: number): string {
-		const { theme } = this;
-		const { words } = this.memory;
-		const title = plainLine(session.name ?? session.opening) || words.screen.untitled;
-		const when = [
-			day(ts) === day(Date.now()) ? minute(ts).slice(11) : width < 70 ? day(ts) : minute(ts),
-			ago(ts, Date.now(), words.locale),
-		];
-		const count = matches === undefined ? number(session.messages) : words.screen.matches(matches, this.#countsAtLeast);
-		const about = `${[...when, plainLine(session.project)].filter(Boolean).join(" · ")} · `;
-		const tail = ` · ${count}`;
-		const room = Math.max(8, width - visibleWidth(about) - visibleWidth(tail));
-		return `${theme.fg("dim", about)}${theme.bold(fit(title, Math.min(room, visibleWidth(title))))}${theme.fg("dim", tail)}`;
-	}
-
-	/** Nothing to list: why, and what to do about it. */
-	#nothingLines(width: number, room: number): string[] {
-		const { theme } = this;
-		const { words } = this.memory;
-		const { result, error } = this.#found ?? {};
-		const lines: string[] = [];
-		if (error) lines.push(theme.fg("error", plain(error)));
-		else if (result) {
-			const { messages, sessions, oldest } = result.searched;
-			lines.push(words.noHit(plainLine(this.#input.getValue())));
-			if (result.missing.length > 0) lines.push(words.missing(plainLine(result.missing.join(", "))));
-			lines.push(theme.fg("muted", words.searched(messages, sessions, oldest === undefined ? "" : day(oldest))));
-		} else lines.push(this.#here || this.#input.getValue() !== "" ? words.screen.noSession : words.nothingKept);
-		if (this.#here && !error) lines.push(theme.fg("muted", words.screen.searchAll(this.#keyName("tui.input.tab"))));
-		if (this.#waiting) {
-			lines.push(
-				"",
-				theme.fg("accent", words.screen.offerImport(this.#waiting.files, this.#keyName("tui.select.confirm"))),
-			);
-		}
-		const wrapped = lines.flatMap((line) => wrapTextWithAnsi(line, Math.max(4, width - 4)));
-		return ["", ...wrapped, ...Array<string>(room).fill("")].slice(0, room).map((line) => fit(`  ${line}`, width));
-	}
-
-	#menuLines(menu: Menu, width: number, room: number): string[] {
-		const { theme } = this;
-		const title = menu.title.flatMap((line) =>
-			wrapTextWithAnsi(theme.fg("warning", plainLine(line)), Math.max(4, width - 4)),
-		);
-		const choices = menu.choices.map(({ label }, index) => {
-			const at = index === menu.at;
-			return `${at ? theme.fg("accent", "❯") : " "} ${theme.fg("dim", String(index + 1))} ${at ? theme.bold(label) : label}`;
-		});
-		return [...title, ...choices, ...Array<string>(room).fill("")]
-			.slice(0, room)
-			.map((line) => fit(`  ${line}`, width));
+		this.#follow = setTimeout(() => {
+			this.#reading.show(this.#item, this.#terms);
+			this.tui.requestRender();
+		}, FOLLOW_MS);
+		const fits = this.#pane.length === height && columnsOf(this.#pane[0] ?? "") === width;
+		return fits ? this.#pane : Array<string>(height).fill(" ".repeat(width));
 	}
 
 	#footLines(width: number): string[] {
-		const { theme } = this;
-		const { keys } = this.memory.words.screen;
+		const keys = this.#keys;
+		const { keys: does } = this.memory.words.screen;
 		const hints: [string, string][] = this.#menu
 			? [
-					[this.#keyName("tui.select.confirm"), keys.choose],
-					[this.#keyName("tui.select.cancel"), keys.back],
+					[keys.name("tui.select.confirm"), does.choose],
+					[keys.name("tui.select.cancel"), does.back],
 				]
 			: [
-					[this.#keyName("tui.select.confirm"), keys.resume],
-					[
-						this.#keyName("tui.input.tab"),
-						this.#offered.length > 0 ? keys.complete : this.#here ? keys.all : keys.here,
-					],
-					[short(this.#keysOf("read")[0]), this.#whole ? keys.list : keys.read],
-					[short(this.#keysOf("fork")[0]), keys.fork],
-					[short(this.#keysOf("quote")[0]), keys.quote],
-					[short(this.#keysOf("copy")[0]), keys.copy],
-					[short(this.#keysOf("forget")[0]), keys.forget],
-					[this.#keyName("tui.select.pageDown"), keys.scroll],
-					[this.#keyName("tui.select.cancel"), this.#whole ? keys.back : keys.close],
+					[keys.name("tui.select.confirm"), does.resume],
+					[keys.name("tui.input.tab"), this.#offered.length > 0 ? does.complete : this.#here ? does.all : does.here],
+					[keys.name("read"), this.#whole ? does.list : does.read],
+					[keys.name("fork"), does.fork],
+					[keys.name("quote"), does.quote],
+					[keys.name("copy"), does.copy],
+					[keys.name("forget"), does.forget],
+					[keys.name("tui.select.pageDown"), does.scroll],
+					[keys.name("tui.select.cancel"), this.#whole ? does.back : does.close],
 				];
-		const lines: string[] = [""];
-		for (const [key, label] of hints) {
-			const hint = `${theme.fg("accent", key)} ${theme.fg("muted", label)}`;
-			const last = lines.at(-1) ?? "";
-			if (last === "") lines[lines.length - 1] = hint;
-			else if (visibleWidth(last) + 2 + visibleWidth(hint) <= width) lines[lines.length - 1] = `${last}  ${hint}`;
-			else lines.push(hint);
-		}
-		return lines.map((line) => fit(line, width));
+		return hintLines(hints, width, this.theme);
 	}
-
-	#keyName(binding: Keybinding): string {
-		return short(this.keys.getKeys(binding)[0]);
-	}
-}
-
-const SIGNS: Record<string, string> = {
-	enter: "⏎",
-	return: "⏎",
-	escape: "esc",
-	tab: "tab",
-	pageDown: "pgdn",
-	pageUp: "pgup",
-};
-
-/** A key as the footer names it: `^n` for ctrl+n. */
-function short(key: string | undefined): string {
-	if (!key) return "–";
-	return SIGNS[key] ?? key.replace(/^ctrl\+/, "^");
 }
