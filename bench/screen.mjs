@@ -26,6 +26,8 @@ const SESSION = 50;
 const OPENINGS = 10;
 /** After this much silence a screen counts as painted. */
 const QUIET_MS = 150;
+/** What pi writes at the end of a frame. */
+const FRAME_END = "\u001b[?2026l";
 /** A key after which nothing has come for this long changes nothing on the screen. */
 const PATIENCE_MS = 2_000;
 const QUERIES = [
@@ -47,15 +49,17 @@ try {
 	const env = values.store ? { PI_MEMORY_DB: resolve(values.store) } : {};
 	const terminal = await Terminal.open(undefined, home, { cols: 120, rows: 40, env });
 	const opens = [];
-	const keys = [];
+	const pressed = [];
 	for (let n = 0; n < OPENINGS; n++) {
 		await terminal.send("/recall");
 		opens.push(await painted(terminal, KEYS.enter, "all projects"));
-		for (const char of QUERIES[n % QUERIES.length]) keys.push(await painted(terminal, char));
-		for (let down = 0; down < 5; down++) keys.push(await painted(terminal, KEYS.down));
+		for (const char of QUERIES[n % QUERIES.length]) pressed.push(await painted(terminal, char));
+		for (let down = 0; down < 5; down++) pressed.push(await painted(terminal, KEYS.down));
 		await terminal.send(KEYS.escape);
 	}
 	await terminal.end();
+	// Some keys change nothing.
+	const keys = pressed.filter((times) => times !== undefined);
 	const what = values.store ?? `${MESSAGES.toLocaleString("en")} messages`;
 	console.log(`${what}; first opening ${opens[0].first.toFixed(0)} ms`);
 	report(
@@ -63,21 +67,34 @@ try {
 		opens.slice(1).map(({ first }) => first),
 	);
 	report(
-		`key to painted result (${keys.length} keys)`,
+		"open to the last thing painted",
+		opens.slice(1).map(({ last }) => last),
+	);
+	report(
+		`key to painted result list (${keys.length} keys)`,
+		keys.map(({ first }) => first),
+	);
+	report(
+		"key to the last thing painted, the reading view among it",
 		keys.map(({ last }) => last),
 	);
 } finally {
 	rmSync(home.dir, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Sends a key; milliseconds to the first thing pi then writes (or to `sign`) and to the last, or nothing where it writes nothing. */
+/**
+ * Sends a key; milliseconds to the end of the first frame that pi then writes (the first with `sign` in it) and to the
+ * last thing it writes, or nothing where it writes nothing.
+ */
 async function painted(terminal, key, sign = "") {
 	const start = performance.now();
 	let first;
 	let written = "";
 	const listening = terminal.pty.onData((data) => {
 		written += data;
-		if (written.includes(sign)) first ??= performance.now() - start;
+		if (written.includes(sign) && written.indexOf(FRAME_END, written.indexOf(sign)) >= 0) {
+			first ??= performance.now() - start;
+		}
 	});
 	terminal.pty.write(key);
 	for (;;) {

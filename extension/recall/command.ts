@@ -1,16 +1,19 @@
 // /recall: its subcommands, their completion, and the search that anything else is.
 
-import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { compositeTuiLine } from "@earendil-works/pi-tui";
 import { mend } from "../capture.ts";
 import { searchForPerson, sessionsForPerson } from "../format.ts";
 import { type Memory, say } from "../memory.ts";
 import type { Words } from "../words.ts";
 import { type Answer, show } from "./answer.ts";
 import { check, REPAIR } from "./check.ts";
+import { fit } from "./columns.ts";
 import { exportMarkdown } from "./export.ts";
 import { find, findMore, isThin } from "./find.ts";
 import { CONDITIONS, forget, isForgetting } from "./forget.ts";
 import { importSessions } from "./import.ts";
+import { List } from "./list.ts";
 import { openDialogs, openScreen } from "./open.ts";
 import { pause } from "./pause.ts";
 import { statsText } from "./stats.ts";
@@ -54,6 +57,15 @@ const SUBCOMMANDS: Record<string, Subcommand> = {
 		complete: () => [REPAIR],
 	},
 };
+
+/** Paints a first screen for nobody: code that never ran takes three times as long. */
+export function rehearse(memory: Memory, ctx: ExtensionContext): void {
+	const list = new List(ctx.ui.theme, memory.words);
+	for (const rows of [1, 2]) {
+		list.show(find(memory, ""), false);
+		for (const line of list.render(60, 40, rows)) compositeTuiLine("", fit(line, 120), 0, 120, 120);
+	}
+}
 
 /** Runs /recall and shows its answer; whatever fails is said. */
 export async function answer(memory: Memory, args: string, ctx: ExtensionCommandContext): Promise<void> {

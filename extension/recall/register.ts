@@ -1,11 +1,12 @@
 // Registers /recall. What it runs is loaded at first need, so that pi does not start later for it.
 
-import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Memory } from "../memory.ts";
 import { PASSAGE_WIDGET } from "./passage.ts";
 import { showPaused } from "./pause.ts";
 
-/** In a terminal, the rest is loaded this long after the start, before anyone has typed /recall. */
+/** In a terminal, the rest is loaded this long after the start, before anyone has typed /recall; as long again, rehearsed. */
 const WARM_MS = 500;
 
 let loaded: Promise<typeof import("./command.ts")> | undefined;
@@ -16,10 +17,17 @@ function load() {
 	return loaded;
 }
 
+async function prepare(memory: Memory, ctx: ExtensionContext): Promise<void> {
+	await sleep(WARM_MS, undefined, { ref: false });
+	const { rehearse } = await load();
+	await sleep(WARM_MS, undefined, { ref: false });
+	rehearse(memory, ctx);
+}
+
 export function recall(pi: ExtensionAPI, memory: Memory): void {
 	pi.on("session_start", (_event, ctx) => {
 		showPaused(memory, ctx);
-		if (ctx.mode === "tui") setTimeout(() => load().catch(() => {}), WARM_MS).unref();
+		if (ctx.mode === "tui") prepare(memory, ctx).catch(() => {});
 	});
 	// The passage goes with the next message.
 	pi.on("before_agent_start", (_event, ctx) => {
