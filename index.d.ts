@@ -244,6 +244,8 @@ export interface ImportReport {
 /** Session files that are not, or not wholly, in the store. */
 export interface Waiting {
 	files: number;
+	/** Session files there are, those waiting among them. */
+	all: number;
 	bytes: number;
 	/** The folders that were looked in. */
 	folders: string[];

@@ -63,7 +63,11 @@ const en = {
 		weeks: "by week",
 		busiest: "busiest projects",
 	},
-	allIn: "Every session file of pi's is in.",
+	/** What share of pi's session files is in. */
+	share: (files: number, all: number) =>
+		files === all
+			? `pi's session files: all ${number(all)} in`
+			: `pi's session files: ${percent(files, all)} in (${number(files)} of ${number(all)}); /recall import brings in the rest`,
 
 	forgetUsage:
 		"Say what to forget: /recall forget session:ID, message:ID, project:NAME, since:DATE, until:DATE; several must all hold.",
@@ -210,7 +214,10 @@ const zh: Words = {
 		weeks: "每周",
 		busiest: "消息最多的项目",
 	},
-	allIn: "pi 的会话文件都已导入。",
+	share: (files, all) =>
+		files === all
+			? `pi 的会话文件：${number(all)} 个全部导入`
+			: `pi 的会话文件：已导入 ${percent(files, all)}（${number(all)} 个中的 ${number(files)} 个），用 /recall import 导入其余`,
 
 	forgetUsage:
 		"说明要忘掉什么：/recall forget session:会话、message:消息号、project:项目、since:日期、until:日期；写了几个就要同时满足。",
@@ -293,6 +300,11 @@ const zh: Words = {
 /** A count with thousands separated, the same in both languages. Intl takes tens of milliseconds to load. */
 export function number(count: number): string {
 	return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** A share in whole percent; what is not whole is less than 100, and what is something more than 0. */
+function percent(part: number, whole: number): string {
+	return `${Math.min(part < whole ? 99 : 100, Math.max(part > 0 ? 1 : 0, Math.round((100 * part) / whole)))} %`;
 }
 
 /** A count of English things; `more` says that there are more than counted. */

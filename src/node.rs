@@ -684,13 +684,19 @@ impl From<import::Report> for ImportReport {
 #[napi(object, object_from_js = false)]
 pub struct Waiting {
     pub files: i64,
+    pub all: i64,
     pub bytes: i64,
     pub folders: Vec<String>,
 }
 
 impl From<import::Waiting> for Waiting {
     fn from(waiting: import::Waiting) -> Self {
-        Waiting { files: number(waiting.files as u64), bytes: number(waiting.bytes), folders: waiting.folders }
+        Waiting {
+            files: number(waiting.files as u64),
+            all: number(waiting.all as u64),
+            bytes: number(waiting.bytes),
+            folders: waiting.folders,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folderFor, root, storeFor, textsOf, user } from "./store.mjs";
+import { folderFor, MemoryStore, root, storeFor, textsOf, user } from "./store.mjs";
 
 const iso = (ts) => new Date(ts).toISOString();
 const T = 1_700_000_000_000;
@@ -162,7 +162,9 @@ test("what is in already costs nothing, what was appended is added", async (t) =
 	assert.equal((await store.waiting({ from: folder })).files, 0);
 	assert.equal((await store.import({ from: folder })).stored, 0);
 	appendFileSync(file, `${JSON.stringify(said(2, "user", text("second")))}\n`);
-	assert.equal((await store.waiting({ from: folder })).files, 1);
+	write(folder, "b.jsonl", [header("s2")]);
+	const { files, all } = await store.waiting({ from: folder });
+	assert.deepEqual({ files, all }, { files: 2, all: 2 });
 	assert.equal((await store.import({ from: folder })).stored, 1);
 	assert.deepEqual(textsOf(store, "s1"), ["first", "second"]);
 });
@@ -277,6 +279,43 @@ test("what cannot be read is named and costs nothing beside it", async (t) => {
 	assert.deepEqual([report.stored, report.skipped.map(({ file }) => file)], [2, [closed]]);
 	chmodSync(closed, 0o600);
 	assert.equal((await store.import({ from: folder })).stored, 1);
+});
+
+const noReader = { skip: process.platform !== "linux" && "no file here opens and cannot be read, not even by root" };
+test("a file that fails while it is read is named and costs nothing beside it", noReader, async (t) => {
+	const folder = folderFor(t);
+	write(folder, "good.jsonl", [header(), said(1, "user", text("good"))]);
+	symlinkSync("/proc/self/mem", join(folder, "failing.jsonl"));
+	const store = storeFor(t);
+	const report = await store.import({ from: folder });
+	assert.equal(report.stored, 1);
+	assert.equal(
+		report.skipped.filter(({ file, reason }) => /mem$/.test(file) && /cannot be read/.test(reason)).length,
+		1,
+	);
+});
+
+test("a file that is no session, or a private one, is asked once, and again when it or the settings change", async (t) => {
+	const from = folderFor(t);
+	write(from, "notes.jsonl", ["# notes"]);
+	const other = write(from, "other.jsonl", [{ type: "user", sessionId: "x" }]);
+	write(from, "private.jsonl", [header("s2", { cwd: "/private" }), said(1, "user", text("private"))]);
+	const path = join(folderFor(t), "sessions.db");
+	const open = (excludeFolders) => new MemoryStore({ path, excludeFolders });
+	let store = open(["/private"]);
+	t.after(() => store.close());
+	const waiting = async () => (await store.waiting({ from })).files;
+	assert.equal(await waiting(), 3);
+	assert.equal((await store.import({ from })).skipped.length, 3);
+	assert.equal(await waiting(), 0);
+	assert.deepEqual((await store.import({ from })).skipped, []);
+	writeFileSync(other, `${JSON.stringify(header("s3"))}\n${JSON.stringify(said(1, "user", text("a session now")))}\n`);
+	assert.equal(await waiting(), 1);
+	assert.equal((await store.import({ from })).stored, 1);
+	store.close();
+	store = open([]);
+	assert.equal((await store.import({ from })).stored, 1);
+	assert.deepEqual(textsOf(store, "s2"), ["private"]);
 });
 
 test("two records on one line are both kept", async (t) => {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { spoil } from "../faults/steps.mjs";
 import { writePast, writeSession } from "./past.mjs";
 import { homeWith, KEYS, Terminal } from "./terminal.mjs";
 
@@ -72,10 +73,12 @@ test("a quotation with its origin goes into the editor, after what is there", as
 	assert.match(pi.screen(), /> — pi, \d{4}-\d{2}-\d{2} \d{2}:\d{2}, project, “Cache sharding”/);
 });
 
-test("a copy is said to be made, or why not", async (t) => {
-	const { pi } = await recalling(t, "hash ring");
+test("a copy goes to the clipboard, here the terminal's own", async (t) => {
+	const { pi } = await recalling(t, "hash ring", { env: { PI_CLIPBOARD_OSC52: "1" } });
 	await pi.send(ctrl("x"));
-	await pi.until(/Copied\.|memory: /);
+	await pi.until(/Copied\./);
+	const [, copied = ""] = pi.raw.match(/\]52;c;([\w+/=]+)/) ?? [];
+	assert.match(Buffer.from(copied, "base64").toString(), /^Nothing moves: a \*consistent hash ring\*/);
 });
 
 test("Esc closes and gives the editor back", async (t) => {
@@ -179,7 +182,8 @@ test("an empty store offers the import, with how many sessions wait, and takes i
 	await pi.until(/14 new messages from 3 sessions/);
 });
 
-test("an import shows how far it is, and Esc cancels it", async (t) => {
+/** pi with so much to import that there is time to cancel it. */
+async function withMuchToImport(t) {
 	const { Home } = await import("../host/pi.mjs");
 	const home = Home.for(t);
 	const words = "words that take their time to be cut and kept ".repeat(20);
@@ -187,10 +191,27 @@ test("an import shows how far it is, and Esc cancels it", async (t) => {
 		const says = Array.from({ length: 50 }, (_, n) => ["user", `${file} ${n} ${words}`]);
 		writeSession(home, { id: `0199c0de-${String(file).padStart(4, "0")}-7000-8000-000000000000`, says });
 	}
-	const pi = await Terminal.open(t, home, { cols: 120 });
+	return Terminal.open(t, home, { cols: 120 });
+}
+
+test("an import shows how far it is, and Esc cancels it", async (t) => {
+	const pi = await withMuchToImport(t);
 	await pi.command("/recall import");
 	await pi.until(/importing \d+\/500 files · [\d.]+ MB · [\d,]+ messages · \d+ s left/);
 	await pi.send(KEYS.escape);
+	await pi.until(/Cancelled; what is in stays in/);
+	assert.doesNotMatch(pi.screen(), /importing/);
+	await pi.command("/recall stats");
+	await pi.until(/pi's session files: \d+ % in \([\d,]+ of 500\)/);
+});
+
+test("a second command cancels an import, and pi answers meanwhile", async (t) => {
+	const pi = await withMuchToImport(t);
+	await pi.command("/recall import");
+	await pi.until(/importing \d+\/500 files/);
+	await pi.command("hello meanwhile");
+	await pi.until(/hello meanwhile[\s\S]*ok[\s\S]*importing/);
+	await pi.command("/recall import");
 	await pi.until(/Cancelled; what is in stays in/);
 	assert.doesNotMatch(pi.screen(), /importing/);
 });
@@ -199,7 +220,7 @@ test("/recall stats draws weeks and projects", async (t) => {
 	const { pi } = await recalling(t, "");
 	await pi.send(KEYS.escape);
 	await pi.command("/recall stats");
-	await pi.until(/messages: 14[\s\S]*by week: .*[▁-█][\s\S]*█+ +\d+ project/);
+	await pi.until(/messages: 14[\s\S]*by week: .*[▁-█][\s\S]*█+ +\d+ project[\s\S]*session files: all 3 in/);
 });
 
 test("/recall pause says so in the footer until it is given again, and nothing in between is kept", async (t) => {
@@ -227,6 +248,21 @@ test("/recall check says that the store is sound", async (t) => {
 	await pi.send(KEYS.escape);
 	await pi.command("/recall check");
 	await pi.until(/The store is sound\./);
+});
+
+test("/recall check asks before it repairs a damaged store, and then it is sound", async (t) => {
+	const { pi, home } = await recalling(t, "");
+	await pi.send(KEYS.escape);
+	spoil(home.db);
+	await pi.command("/recall check");
+	await pi.until(/The store is damaged[\s\S]*Yes/);
+	await pi.send(KEYS.enter);
+	await pi.until(/The store is sound\.[\s\S]*repaired: /);
+	await pi.command("/recall check");
+	await pi.until(/^(?![\s\S]*repaired)[\s\S]*The store is sound\./);
+	await pi.command("/recall import");
+	await pi.until(/new messages? from|were in already/);
+	assert.equal(home.rows().length, 14);
 });
 
 test("/recall export writes what a search finds into the folder pi is in, for its owner alone", async (t) => {

@@ -89,6 +89,33 @@ test("a filter alone lists what meets it, the latest first", async (t) => {
 	await pi.until(/No session fits\./);
 });
 
+test("session: is completed by name, and the id says which it is", async (t) => {
+	const { home } = await homeWith(t, writePast);
+	const pi = await Terminal.open(t, home);
+	await pi.recall();
+	await pi.type("shard session:签");
+	await pi.until(/tab 签证材料/);
+	await pi.send(KEYS.ctrl("u"));
+	await pi.type("hash session:cach");
+	await pi.until(/tab Cache sharding/);
+	await pi.send(KEYS.tab);
+	await pi.until(/› hash session:0199c0de-cache-7000-8000-000000000001 *\n[\s\S]*→ pi .*hash/);
+});
+
+test("hits of a session that say nearly the same are one line, which counts them", async (t) => {
+	const { home } = await homeWith(t, (home) => {
+		const call = 'edit({"path":"src/otter.ts","oldText":"one","newText":"two"})';
+		const says = Array.from({ length: 7 }, () => ["assistant", call]);
+		writeSession(home, { id: "0199c0de-edit-7000-8000-000000000006", says: [["user", "mend the otter"], ...says] });
+		return {};
+	});
+	const pi = await Terminal.open(t, home);
+	await pi.recall("otter");
+	await pi.until(/edit\(.* \+6 alike/);
+	assert.equal(pi.screen().match(/ pi .*edit\(/g).length, 1);
+	assert.match(pi.screen(), /8 messages in 1 session/);
+});
+
 test("a resize repaints without rubbish, and the query and the selection stay", async (t) => {
 	const { home } = await homeWith(t, writePast);
 	const pi = await Terminal.open(t, home, { cols: 80, rows: 24 });

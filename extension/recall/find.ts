@@ -3,6 +3,7 @@
 import type { Hit, MemoryStore, Message, SearchResult, SessionSummary } from "../../index.js";
 import { cut } from "../format.ts";
 import type { Memory } from "../memory.ts";
+import { fold } from "./fold.ts";
 import { parseQuery, type Query } from "./query.ts";
 
 /** A thing to select: a session, or a message found in it. */
@@ -80,7 +81,7 @@ function bring(memory: Memory, found: Found, here?: string): void {
 
 function searchMessages({ store }: Memory, found: Found, here?: string): void {
 	const { query, items } = found;
-	const offset = items.filter(({ hit }) => hit).length;
+	const offset = items.reduce((sum, { hit, alike = 0 }) => sum + (hit ? 1 + alike : 0), 0);
 	const limit = offset === 0 ? FIRST : PAGE;
 	const result = store.search(query.words, { ...filters(query, here), limit, offset });
 	found.result ??= result;
@@ -190,7 +191,7 @@ export function addCalled({ store }: Memory, found: Found, here?: string): numbe
 
 function itemsOf(result: SearchResult): Item[] {
 	return result.sessions.flatMap((session) =>
-		result.hits.filter((hit) => hit.sessionId === session.id).map((hit) => ({ session, hit })),
+		fold(result.hits.filter((hit) => hit.sessionId === session.id).map((hit) => ({ session, hit }))),
 	);
 }
 

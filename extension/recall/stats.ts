@@ -26,7 +26,7 @@ export function statsText(stats: Stats, words: Words, waiting?: Waiting): string
 		...rows.map(([name, value]) => `${name}: ${value}`),
 		...weekLines(stats.weeks.slice(-WEEKS), words),
 		...projectLines(stats.topProjects.slice(0, PROJECTS), words),
-		...(waiting ? [waiting.files > 0 ? words.waiting(waiting.files) : words.allIn] : []),
+		...(waiting && waiting.all > 0 ? [words.share(waiting.all - waiting.files, waiting.all)] : []),
 	].join("\n");
 }
 

@@ -12,7 +12,7 @@ mod stream;
 mod tail;
 pub mod walk;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -47,6 +47,8 @@ pub struct Options {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     pub files: usize,
+    /// Session files there are, those waiting among them.
+    pub all: usize,
     pub bytes: u64,
     pub folders: Vec<String>,
 }
@@ -75,6 +77,7 @@ pub fn import(
             ..Progress::default()
         },
         report: Report { folders: report::names(&roots), files: walked.files.len(), ..Report::default() },
+        passed_over: HashSet::new(),
     };
     writer
         .report
@@ -93,7 +96,9 @@ pub fn import(
         let read = reading.join().unwrap_or_default();
         written.map(|()| read)
     })?;
-    let Writer { mut report, progress, .. } = writer;
+    let Writer { mut report, progress, passed_over, .. } = writer;
+    let over = |file: &&Found| passed_over.contains(&file.name()) || read.left_out.contains(&file.name());
+    store.pass_over(&walked.files.iter().filter(over).map(|file| (file.name(), file.stamp.mark())).collect::<Vec<_>>())?;
     report.skipped.extend(read.skipped);
     report.unknown_types = read.unknown;
     for other in &stores {
@@ -122,6 +127,7 @@ pub fn waiting(store: &Store, options: &Options) -> Result<Waiting> {
     let known = store.files()?;
     let mut waiting = Waiting { folders: report::names(&roots), ..Waiting::default() };
     for file in walk::walk(&roots).files {
+        waiting.all += 1;
         if !is_unchanged(&file, &known) {
             waiting.files += 1;
             waiting.bytes += file.size;
@@ -147,7 +153,7 @@ fn roots(store: &Store, options: &Options) -> Result<Vec<PathBuf>> {
 }
 
 fn is_unchanged(file: &Found, known: &HashMap<String, FileState>) -> bool {
-    known.get(&*file.path.to_string_lossy()).is_some_and(|state| file.stamp.is_unchanged(state))
+    known.get(&file.name()).is_some_and(|state| file.stamp.is_unchanged(state))
 }
 
 /// What reaches the writer at once: parts of as many files as come to a parcel's size.
@@ -172,6 +178,8 @@ struct Part {
 #[derive(Default)]
 struct Read {
     skipped: Vec<Skipped>,
+    /// Files that are no sessions.
+    left_out: HashSet<String>,
     unknown: BTreeMap<String, u64>,
 }
 
@@ -201,7 +209,7 @@ impl<C: Fn() -> bool> Reader<'_, C> {
         }
         let passed = parcel.bytes_done + file.size;
         if !is_unchanged(file, self.known) {
-            let name = file.path.to_string_lossy().into_owned();
+            let name = file.name();
             match Stream::open(&file.path, self.known.get(&name).cloned(), self.store.rules()) {
                 Ok(Opened::Stream(mut stream)) => {
                     let mut cursor = Some(Cursor::new(&name, stream.session.clone(), stream.state.take()));
@@ -226,7 +234,10 @@ impl<C: Fn() -> bool> Reader<'_, C> {
                         *read.unknown.entry(kind).or_default() += count;
                     }
                 }
-                Ok(Opened::LeftOut(skipped)) => read.skipped.push(skipped),
+                Ok(Opened::LeftOut(skipped)) => {
+                    read.left_out.insert(name);
+                    read.skipped.push(skipped);
+                }
                 Err(error) => read.skipped.push(Skipped::whole(&file.path, format!("cannot be read: {error}"))),
             }
         }
@@ -257,6 +268,8 @@ struct Writer<'a, C> {
     cancelled: &'a C,
     progress: Progress,
     report: Report,
+    /// Files of folders that are never kept.
+    passed_over: HashSet<String>,
 }
 
 impl<C: Fn() -> bool> Writer<'_, C> {
@@ -307,6 +320,7 @@ impl<C: Fn() -> bool> Writer<'_, C> {
                 Some(Step::Private) => {
                     let reason = "its folder is one of those never kept (excludeFolders)";
                     self.report.skipped.push(Skipped::whole(share.cursor.path().as_ref(), reason));
+                    self.passed_over.insert(share.cursor.path().to_owned());
                     self.close(Some(share.cursor));
                 }
             }
