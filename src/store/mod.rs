@@ -24,6 +24,8 @@ pub mod time;
 mod turn;
 mod upgrade;
 mod upkeep;
+#[cfg(unix)]
+mod vfs;
 mod write;
 
 use std::path::{Path, PathBuf};

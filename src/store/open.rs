@@ -26,7 +26,7 @@ pub(super) fn open(path: &Path, wait: Duration) -> Result<Connection> {
     prepare_folder(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connect = || {
-        let mut connection = Connection::open_with_flags(path, flags)?;
+        let mut connection = connection(path, flags)?;
         configure(&mut connection, wait)?;
         Ok(connection)
     };
@@ -39,6 +39,15 @@ pub(super) fn open(path: &Path, wait: Duration) -> Result<Connection> {
     keep_private(path);
     settle_schema(&mut connection, path)?;
     Ok(connection)
+}
+
+/// Elsewhere nothing was measured, and SQLite's own file access has to do.
+fn connection(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    #[cfg(unix)]
+    if let Some(vfs) = super::vfs::name() {
+        return Connection::open_with_flags_and_vfs(path, flags, vfs);
+    }
+    Connection::open_with_flags(path, flags)
 }
 
 fn at(path: &Path, error: rusqlite::Error) -> Error {
