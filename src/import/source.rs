@@ -36,6 +36,11 @@ impl Stamp {
         Stamp { size: meta.len().cast_signed(), mtime, inode }
     }
 
+    /// What to remember of a file of which nothing is to be read.
+    pub fn mark(&self) -> Mark {
+        Mark { size: self.size, mtime: self.mtime, inode: self.inode, ..Mark::START }
+    }
+
     /// True when nothing happened to the file since `state` was remembered.
     pub fn is_unchanged(&self, state: &FileState) -> bool {
         (self.size, self.mtime, self.inode) == (state.mark.size, state.mark.mtime, state.mark.inode)

@@ -17,6 +17,13 @@ pub struct Found {
     pub stamp: Stamp,
 }
 
+impl Found {
+    /// Its path as the store knows it.
+    pub fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+}
+
 /// Something left out, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -231,6 +238,23 @@ mod tests {
         let gone = tmp.path().join("gone");
         let walked = walk(&[gone.clone(), tmp.path().to_owned()]);
         assert_eq!((found(&tmp, &walked), walked.missing), (vec!["a.jsonl".to_owned()], vec![gone]));
+    }
+
+    #[test]
+    fn a_folder_that_vanishes_during_the_walk_is_named_and_the_others_are_read() {
+        let tmp = tree(&["a/a.jsonl", "b/b.jsonl"]);
+        let folders = ["a", "b"].map(|name| tmp.path().join(name));
+        let mut walk = Walk::default();
+        for folder in &folders {
+            walk.visit(folder.clone(), true);
+        }
+        fs::remove_dir_all(&folders[0]).expect("removed");
+        while let Some(folder) = walk.folders.pop() {
+            walk.folder(&folder);
+        }
+        let [problem] = walk.walked.problems.as_slice() else { panic!("{:?}", walk.walked.problems) };
+        assert_eq!((&problem.path, problem.reason.as_str()), (&folders[0], "it vanished, or leads nowhere"));
+        assert_eq!(walk.walked.files.len(), 1);
     }
 
     #[cfg(unix)]

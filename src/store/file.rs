@@ -46,6 +46,13 @@ pub struct FileState {
     last_msg: i64,
 }
 
+impl FileState {
+    /// No message of the file is placed.
+    fn of_nothing(mark: Mark) -> FileState {
+        FileState { session: None, mark, placed: 0, last_entry: None, last_msg: 0 }
+    }
+}
+
 /// What reading entries changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -115,13 +122,8 @@ pub struct Cursor {
 impl Cursor {
     /// A reader that goes on where `state` ends, or begins anew.
     pub fn new(path: &str, session: Session, state: Option<FileState>) -> Cursor {
-        let mut state = state.filter(|state| state.mark.offset > 0).unwrap_or(FileState {
-            session: None,
-            mark: Mark::START,
-            placed: 0,
-            last_entry: None,
-            last_msg: 0,
-        });
+        let mut state =
+            state.filter(|state| state.mark.offset > 0).unwrap_or_else(|| FileState::of_nothing(Mark::START));
         let whole = state.mark.offset == 0;
         state.session = Some(session.id.clone());
         Cursor {
@@ -148,12 +150,30 @@ impl Cursor {
 }
 
 impl Store {
-    /// What is remembered of every session file.
+    /// What is remembered of every session file, and of those of which nothing is to be read.
     pub fn files(&self) -> Result<HashMap<String, FileState>> {
         self.in_background(|connection| {
-            let mut statement = connection.prepare(&format!("{STATE} order by f.path"))?;
-            let rows = statement.query_map([], |row| Ok((row.get("path")?, state(row)?)))?;
+            // What was passed over is asked again when other folders are private.
+            let mut statement =
+                connection.prepare(&format!("{STATE} where f.session is not null or f.print = ?1 order by f.path"))?;
+            let rows = statement.query_map([self.private.print()], |row| Ok((row.get("path")?, state(row)?)))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// Remembers files of which nothing is to be read while they stay as they are: no sessions, or private ones.
+    pub fn pass_over(&self, files: &[(String, Mark)]) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.in_background(|connection| {
+            self.slot(connection, |connection, _| {
+                for (path, mark) in files {
+                    let mark = Mark { print: self.private.print(), ..*mark };
+                    save(connection, path, None, &FileState::of_nothing(mark))?;
+                }
+                Ok(())
+            })
         })
     }
 
@@ -239,7 +259,7 @@ impl Store {
             cursor.state.mark.print = 0;
         }
         if remembered {
-            save(connection, &cursor.path, number, &cursor.state)?;
+            save(connection, &cursor.path, Some(number), &cursor.state)?;
         }
         Ok(Progress::Applied(applied))
     }
@@ -473,7 +493,7 @@ fn load(connection: &Connection, path: &str) -> Result<Option<FileState>> {
     Ok(connection.prepare_cached(&format!("{STATE} where f.path = ?1"))?.query_row([path], state).optional()?)
 }
 
-fn save(connection: &Connection, path: &str, session: i64, state: &FileState) -> Result<()> {
+fn save(connection: &Connection, path: &str, session: Option<i64>, state: &FileState) -> Result<()> {
     let mark = &state.mark;
     connection
         .prepare_cached(

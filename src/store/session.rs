@@ -49,7 +49,10 @@ pub struct Project {
 }
 
 /// Folders whose sessions are never kept.
-pub(super) struct Private(GlobSet);
+pub(super) struct Private {
+    set: GlobSet,
+    print: i64,
+}
 
 impl Private {
     pub(super) fn new(globs: &[String]) -> Result<Private> {
@@ -65,15 +68,21 @@ impl Private {
                 set.add(Glob::new(&pattern).map_err(|error| wrong(glob, error))?);
             }
         }
-        Ok(Private(set.build().map_err(|error| wrong("", error))?))
+        let print = super::write::digits(&globs.iter().map(|glob| glob.as_bytes()).collect::<Vec<_>>());
+        Ok(Private { set: set.build().map_err(|error| wrong("", error))?, print })
+    }
+
+    /// Tells these folders from others.
+    pub(super) fn print(&self) -> i64 {
+        self.print
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.set.is_empty()
     }
 
     pub(super) fn covers(&self, cwd: &str) -> bool {
-        self.0.is_match(cwd)
+        self.set.is_match(cwd)
     }
 }
 
