@@ -160,7 +160,10 @@ export interface SearchResult {
 	tier: "all" | "some" | "none";
 	/** Words (or single characters of unspaced scripts) of the query that no stored message has. */
 	missing: string[];
-	/** Matching messages, counted up to a cap; `totalIsCapped` says that there are more. */
+	/**
+	 * Matching messages, counted up to a cap; `totalIsCapped` says that there are more. With `forModel`, or single entries
+	 * excluded, it may count some that these leave out.
+	 */
 	total: number;
 	totalIsCapped: boolean;
 	/** False when a bound cut the search short (a phrase of very common words, say). */

@@ -7,18 +7,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Weights;
 use super::score::{Reader, Scored};
+use super::{Job, Weights};
 use crate::error::Result;
 use crate::text::terms::Spreading;
 
 /// How many of a session's best messages speak for it.
 const SESSION: usize = 10;
 
-/// Ranks the messages, best first, having added answers to them when `bring` allows it.
-pub(super) fn rank(messages: &mut Vec<Scored>, reader: &mut Reader<'_>, weights: &Weights, bring: bool) -> Result<()> {
-    add_up(messages, weights);
-    if bring && weights.bring > 0 && !messages.iter().any(|message| message.has_all) {
+/// Ranks the messages, best first, having added answers to them.
+pub(super) fn rank(messages: &mut Vec<Scored>, reader: &mut Reader<'_>) -> Result<()> {
+    let Job { weights, matcher, .. } = *reader.job;
+    rank_further(messages, 0, weights);
+    if weights.bring > 0 && !matcher.has_quotes() && !messages.iter().any(|message| message.has_all) {
         let mut known: HashSet<(i64, i64), Spreading> = messages.iter().map(place).collect();
         let questions = messages.iter().take(weights.bring).filter(|message| message.asks);
         let answers: Vec<(i64, i64)> = questions.map(|message| (message.session, message.seq + 1)).collect();
@@ -27,7 +28,7 @@ pub(super) fn rank(messages: &mut Vec<Scored>, reader: &mut Reader<'_>, weights:
                 messages.extend(reader.place(session, seq)?);
             }
         }
-        add_up(messages, weights);
+        rank_further(messages, 0, weights);
     }
     Ok(())
 }
@@ -36,8 +37,9 @@ fn place(message: &Scored) -> (i64, i64) {
     (message.session, message.seq)
 }
 
-/// Gives each message its score, and sorts best first; the newer of equals comes first.
-fn add_up(messages: &mut [Scored], weights: &Weights) {
+/// Gives each message from a place on its score, and sorts these best first; the newer of equals comes first. Those
+/// before it, which a page may have shown, stay as they are.
+pub(super) fn rank_further(messages: &mut [Scored], from: usize, weights: &Weights) {
     let places: HashMap<(i64, i64), usize, Spreading> =
         messages.iter().enumerate().map(|(at, message)| (place(message), at)).collect();
     let mut of_session: HashMap<i64, Vec<f32>, Spreading> = HashMap::default();
@@ -59,7 +61,8 @@ fn add_up(messages: &mut [Scored], weights: &Weights) {
             _ => near.own,
         })
     };
-    let scores: Vec<f32> = messages
+    let further = messages.get(from..).unwrap_or_default();
+    let scores: Vec<f32> = further
         .iter()
         .map(|message| {
             let around = near(message, -1).unwrap_or(0.0) + near(message, 1).unwrap_or(0.0);
@@ -68,8 +71,9 @@ fn add_up(messages: &mut [Scored], weights: &Weights) {
             message.own + lean * (weights.neighbours * around + weights.session * session)
         })
         .collect();
-    for (message, score) in messages.iter_mut().zip(scores) {
+    let further = messages.get_mut(from..).unwrap_or_default();
+    for (message, score) in further.iter_mut().zip(scores) {
         message.score = score;
     }
-    messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.ts.cmp(&a.ts)).then(b.id.cmp(&a.id)));
+    further.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.ts.cmp(&a.ts)).then(b.id.cmp(&a.id)));
 }

@@ -44,12 +44,15 @@ pub(super) fn ranks(messages: &[Scored]) -> HashMap<i64, Rank> {
 
 /// The hits of a session that come before the other sessions' where hits are shown by session: of ten, four are for
 /// others. A smaller share costs more answers than it brings variety.
-const FIRST: usize = 6;
+pub(super) const FIRST: usize = 6;
 
-/// Orders messages that come best first so that a long session does not push out the others.
-pub(super) fn share(messages: &mut Vec<Scored>) {
+/// Orders messages from a place on, which come best first, so that a long session does not push out the others.
+pub(super) fn share(messages: &mut Vec<Scored>, from: usize) {
     let mut seen: HashMap<i64, usize, Spreading> = HashMap::default();
-    let (first, rest): (Vec<Scored>, Vec<Scored>) = messages.drain(..).partition(|message| {
+    for message in messages.iter().take(from) {
+        *seen.entry(message.session).or_default() += 1;
+    }
+    let (first, rest): (Vec<Scored>, Vec<Scored>) = messages.drain(from..).partition(|message| {
         let seen = seen.entry(message.session).or_default();
         *seen += 1;
         *seen <= FIRST

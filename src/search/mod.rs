@@ -181,28 +181,34 @@ pub fn search_with(
     let wanted = limit + options.offset;
 
     let mut matches = Matches::default();
+    let over = (&found.searched, averages.messages);
     let mut exact = false;
-    let (anchors, scope, mut scored) = loop {
-        let over = (&found.searched, averages.messages);
+    let (mut anchors, scope, mut scored) = loop {
         let Some(scope) = Scope::new(connection, cache, &query, options, over, exact)? else { return Ok(found) };
         let anchors = anchors::fetch(connection, cache, &query, &matcher, &scope, averages, weights)?;
         let job = Job { connection, matcher: &matcher, options, scope: &scope, left_out: &left_out, weights };
         let scored = rank(&job, &anchors, &mut matches, wanted)?;
         // What the rows left out of a few postings says nothing about the many that were not read.
-        exact = !exact && scope.sieves && scored.messages.len() < wanted && (anchors.capped || scored.unread > 0);
+        exact = !exact && scope.sieves && scored.messages.len() < score::PAGE && is_cut_short(&scored, &anchors);
         if !exact {
             break (anchors, scope, scored);
         }
     };
-    if options.by_session {
-        group::share(&mut scored.messages);
+    // Further pages: what was shown stays, and what the index alone decides comes after it.
+    if scope.sieves && scored.messages.len() < wanted && is_cut_short(&scored, &anchors) {
+        let Some(scope) = Scope::new(connection, cache, &query, options, over, true)? else { return Ok(found) };
+        anchors = anchors::fetch(connection, cache, &query, &matcher, &scope, averages, weights)?;
+        let job = Job { connection, matcher: &matcher, options, scope: &scope, left_out: &left_out, weights };
+        scored.restart();
+        rank_further(&mut scored, &mut score::Reader::new(&job, &anchors, &mut matches)?, &anchors, wanted)?;
     }
+    let unread = scored.unread(&anchors);
     found.missing = anchors.missing;
     // What quotes, broad filters and the ends of a stretch of time leave out, only the rows tell.
     let is_counted = !matcher.has_quotes() && !scope.sieves && options.since.is_none() && options.until.is_none();
     found.total = if is_counted { anchors.candidates.len() - scored.left_out } else { 0 }.max(scored.messages.len());
-    found.total_is_capped = anchors.capped || !is_counted && scored.unread > 0;
-    found.complete &= !(matcher.has_quotes() && (anchors.capped || scored.unread > 0));
+    found.total_is_capped = anchors.capped || !is_counted && unread > 0;
+    found.complete &= !(matcher.has_quotes() && (anchors.capped || unread > 0));
     if let Some(best) = scored.messages.first() {
         found.tier = if best.has_all && found.missing.is_empty() { Tier::All } else { Tier::Some };
     }
@@ -245,12 +251,43 @@ pub fn search_with(
     Ok(found)
 }
 
-/// The candidates that were read, `wanted` of them if there are as many, best first by all that is known of them.
+/// The candidates that were read, `wanted` of them if there are as many, best first by all that is known of them. More of
+/// them are wanted for a further page: they come after the same ones.
 fn rank(job: &Job<'_>, anchors: &Anchors, matches: &mut Matches, wanted: usize) -> Result<Candidates> {
     let mut reader = score::Reader::new(job, anchors, matches)?;
-    let mut scored = score::candidates(&mut reader, anchors, wanted)?;
-    context::rank(&mut scored.messages, &mut reader, job.weights, !job.matcher.has_quotes())?;
+    let mut scored = Candidates::first(&mut reader, anchors)?;
+    context::rank(&mut scored.messages, &mut reader)?;
+    if job.options.by_session {
+        group::share(&mut scored.messages, 0);
+    }
+    rank_further(&mut scored, &mut reader, anchors, wanted)?;
     Ok(scored)
+}
+
+/// Adds further candidates until there are `wanted`.
+fn rank_further(
+    scored: &mut Candidates,
+    reader: &mut score::Reader<'_>,
+    anchors: &Anchors,
+    wanted: usize,
+) -> Result<()> {
+    let Job { options, weights, matcher, .. } = *reader.job;
+    // A phrase may be in none of its candidates; each page may look further for it.
+    let most = if matcher.has_quotes() { score::READ * (1 + options.offset / score::PAGE) } else { usize::MAX };
+    while scored.messages.len() < wanted && scored.unread(anchors) > 0 && reader.read < most {
+        let from = scored.messages.len();
+        scored.further(reader, anchors)?;
+        context::rank_further(&mut scored.messages, from, weights);
+        if options.by_session {
+            group::share(&mut scored.messages, from);
+        }
+    }
+    Ok(())
+}
+
+/// More messages may match than were read.
+fn is_cut_short(scored: &Candidates, anchors: &Anchors) -> bool {
+    anchors.capped || scored.unread(anchors) > 0
 }
 
 #[cfg(test)]
@@ -627,13 +664,31 @@ mod tests {
     }
 
     #[test]
-    fn pages_do_not_overlap() {
-        let corpus = Corpus::new(&[(1, "cat one"), (2, "cat two"), (3, "cat three"), (4, "dog")]);
-        let page = |offset| {
-            let found = corpus.find_with("cat", &Options { limit: 2, offset, ..Options::default() });
-            found.hits.iter().map(|hit| hit.id).collect::<Vec<_>>()
-        };
-        assert_eq!([page(0), page(2)].concat(), [3, 2, 1]);
+    fn pages_put_together_are_the_whole_result_and_repeat_nothing() {
+        let words = ["cat", "dog", "the cat sat?", "a dog and a cat", "on the mat with the cat", "nothing", "cat cat"];
+        let messages: Vec<(i64, &str)> = (0..900).map(|n: i64| (n % 40, words[(n * n % 7) as usize])).collect();
+        let corpus = Corpus::new(&messages);
+        let role = Some(Role::User);
+        for options in [
+            Options::default(),
+            Options { by_session: true, ..Options::default() },
+            Options { role, ..Options::default() },
+            Options { since: Some(100 * HOUR), by_session: true, ..Options::default() },
+        ] {
+            let ids = |limit, offset| {
+                let found = corpus.find_with("cat on the mat", &Options { limit, offset, ..options.clone() });
+                found.hits.iter().map(|hit| hit.id).collect::<Vec<_>>()
+            };
+            let whole = ids(900, 0);
+            let pages: Vec<i64> = (0..30).flat_map(|page| ids(30, 30 * page)).collect();
+            assert_eq!(pages, whole);
+            let distinct: std::collections::HashSet<i64> = whole.iter().copied().collect();
+            assert_eq!(distinct.len(), whole.len());
+            let matching = messages.iter().enumerate().filter(|(at, (_, text))| {
+                *text != "dog" && *text != "nothing" && (*at as i64 + 1) * HOUR >= options.since.unwrap_or(0)
+            });
+            assert_eq!(whole.len(), matching.count());
+        }
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! What a candidate's text is worth: BM25 over the query's terms.
 
-use rusqlite::{CachedStatement, Row};
+use std::collections::HashSet;
 
-use super::Job;
+use rusqlite::{CachedStatement, Row};
+use simdutf8::basic::from_utf8;
+
 use super::anchors::Anchors;
+use super::{Job, group};
 use crate::error::Result;
 use crate::message::Role;
 use crate::store::index::Averages;
 use crate::text::matcher::{Kind, Matcher, Matches, Term};
+use crate::text::terms::Spreading;
 
 /// What each part of the ranking weighs. The defaults were chosen on labelled sets in three languages; DESIGN.md has the
 /// table of what each is worth.
@@ -79,14 +83,17 @@ impl Default for Weights {
     }
 }
 
-/// Candidates that are read however little they hold.
-const ALWAYS: usize = 50;
+/// Candidates that are read first however little they hold; twice as many found no more.
+const ALWAYS: usize = 25;
 
 /// A candidate that cannot come before this many others matters little.
-const PAGE: usize = 10;
+pub(super) const PAGE: usize = 10;
 
-/// Text that one search reads, in bytes: some thirty of the longest messages.
-const READ: usize = 2 << 20;
+/// Candidates read at once where more is wanted than the first ones gave.
+const FURTHER: usize = 50;
+
+/// Text read at once, in bytes: some thirty of the longest messages.
+pub(super) const READ: usize = 2 << 20;
 
 /// A message that was read.
 #[derive(Clone, Debug)]
@@ -114,39 +121,73 @@ pub(super) struct Candidates {
     pub(super) messages: Vec<Scored>,
     /// Candidates that filters or quotes left out.
     pub(super) left_out: usize,
-    /// Candidates that were not read.
-    pub(super) unread: usize,
+    /// Candidates that were looked at.
+    looked_at: usize,
 }
 
-/// Reads and scores the candidates that meet the filters and hold what is quoted, `wanted` of them if there are as many.
-pub(super) fn candidates(reader: &mut Reader<'_>, anchors: &Anchors, wanted: usize) -> Result<Candidates> {
-    let mut out = Candidates::default();
-    let Weights { prune, reach, candidates, .. } = *reader.job.weights;
-    let least_read = ALWAYS.max(wanted);
-    let most = candidates.max(wanted);
-    // A phrase of common words is in few of its candidates: reading on tells only how many more there are.
-    let enough = if reader.job.matcher.has_quotes() { READ / 4 } else { READ };
-    let least = prune * anchors.candidates.first().map_or(0.0, |&(_, weight)| weight);
-    let mut best = Best::default();
-    for (number, &(id, weight)) in anchors.candidates.iter().enumerate() {
-        let cannot_matter = weight < least || reach * (weight + anchors.unread) < best.last();
-        if out.messages.len() >= most
-            || reader.read > READ
-            || reader.read > enough && out.messages.len() >= wanted
-            || cannot_matter && out.messages.len() >= least_read
-        {
-            out.unread = anchors.candidates.len() - number;
-            break;
-        }
-        match reader.row(id)? {
-            Some(scored) => {
-                best.add(scored.own);
-                out.messages.push(scored);
-            }
-            None => out.left_out += 1,
-        }
+impl Candidates {
+    /// Candidates that were not looked at.
+    pub(super) fn unread(&self, anchors: &Anchors) -> usize {
+        anchors.candidates.len() - self.looked_at
     }
-    Ok(out)
+
+    /// Reads and scores the best candidates that meet the filters and hold what is quoted: those that may come on a
+    /// first page.
+    pub(super) fn first(reader: &mut Reader<'_>, anchors: &Anchors) -> Result<Candidates> {
+        let mut out = Candidates::default();
+        let Weights { prune, reach, candidates, .. } = *reader.job.weights;
+        // A phrase of common words is in few of its candidates: reading on tells only how many more there are.
+        let enough = if reader.job.matcher.has_quotes() { READ / 4 } else { READ };
+        let least = prune * anchors.candidates.first().map_or(0.0, |&(_, weight)| weight);
+        let mut best = Best::default();
+        for &(id, weight) in &anchors.candidates {
+            let cannot_matter = weight < least || reach * (weight + anchors.unread) < best.last();
+            if out.messages.len() >= candidates
+                || reader.read > READ
+                || reader.read > enough && out.messages.len() >= PAGE
+                || cannot_matter && out.messages.len() >= ALWAYS
+            {
+                break;
+            }
+            out.looked_at += 1;
+            let Some(scored) = reader.row(id)? else {
+                out.left_out += 1;
+                continue;
+            };
+            // Of a session that fills the page, the others' hits come before its further ones.
+            let said = || out.messages.iter().filter(|other| other.session == scored.session).count();
+            if !reader.job.options.by_session || said() < group::FIRST {
+                best.add(scored.own);
+            }
+            out.messages.push(scored);
+        }
+        Ok(out)
+    }
+
+    /// Reads and scores the next candidates.
+    pub(super) fn further(&mut self, reader: &mut Reader<'_>, anchors: &Anchors) -> Result<()> {
+        let known: HashSet<i64, Spreading> = self.messages.iter().map(|message| message.id).collect();
+        let (from, before) = (self.messages.len(), reader.read);
+        for &(id, _) in anchors.candidates.iter().skip(self.looked_at) {
+            if self.messages.len() >= from + FURTHER || reader.read > before + READ {
+                break;
+            }
+            self.looked_at += 1;
+            if known.contains(&id) {
+                continue;
+            }
+            match reader.row(id)? {
+                Some(scored) => self.messages.push(scored),
+                None => self.left_out += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with other anchors' candidates.
+    pub(super) fn restart(&mut self) {
+        self.looked_at = 0;
+    }
 }
 
 /// The best few scores so far.
@@ -168,12 +209,12 @@ impl Best {
 
 /// Reads messages and scores them.
 pub(super) struct Reader<'a> {
-    job: &'a Job<'a>,
+    pub(super) job: &'a Job<'a>,
     scorer: Scorer<'a>,
     matches: &'a mut Matches,
     by_id: CachedStatement<'a>,
     /// Bytes of text read.
-    read: usize,
+    pub(super) read: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -220,7 +261,9 @@ fn score(
     {
         return Ok(None);
     }
-    let Some(text) = row.get_ref(7)?.as_str_or_null().unwrap_or_default() else { return Ok(None) };
+    let Some(text) = row.get_ref(7)?.as_bytes_or_null().ok().flatten().and_then(|text| from_utf8(text).ok()) else {
+        return Ok(None);
+    };
     *read += text.len();
     if !matcher.find(text, matches) {
         return Ok(None);

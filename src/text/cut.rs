@@ -3,7 +3,7 @@
 //! Scripts written without spaces give their characters; everything else gives words. An identifier gives its words, and
 //! itself: `src/storeIndex.ts` gives `src`, `store`, `index`, `ts` and `storeindex`, `storeindex.ts`, `src/storeindex.ts`.
 
-use super::fold::class;
+use super::fold::{character, class, code};
 
 /// A piece of folded text: where it starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) fn cut(units: &[u32], mut sink: impl FnMut(Cut)) {
                 end += 1;
             }
             // Nearly all words of prose: no capital but the first letter, and a full stop at most.
-            let stop = u32::from(units.get(end - 1).is_some_and(|&unit| super::fold::character(unit) == '.'));
+            let stop = u32::from(units.get(end - 1).is_some_and(|&unit| code(unit) == u32::from('.')));
             let capital = u32::from(unit & class::UPPER != 0);
             if joiners == stop && capitals == capital && seen & class::DIGIT == 0 && end - at > stop as usize {
                 sink(Cut::Word(at, end - stop as usize));
@@ -94,7 +94,7 @@ fn whole(units: &[u32], start: usize, end: usize, sink: &mut impl FnMut(Cut)) {
         return;
     }
     let piece = &units[start..end];
-    let joins = |&unit: &u32| unit & class::WORD == 0 && super::fold::character(unit) != '\'';
+    let joins = |&unit: &u32| unit & class::WORD == 0 && character(unit) != '\'';
     if piece.iter().any(joins) && piece.iter().any(|unit| unit & class::WORD != 0) {
         sink(Cut::Whole(start, end));
     }
@@ -108,7 +108,7 @@ fn trim(units: &[u32], mut start: usize, mut end: usize) -> (usize, usize) {
         return (start, end);
     }
     let is = |at: usize, set: &str| {
-        units.get(at).is_some_and(|&unit| unit & class::WORD == 0 && set.contains(super::fold::character(unit)))
+        units.get(at).is_some_and(|&unit| unit & class::WORD == 0 && set.contains(character(unit)))
     };
     while start < end && is(end - 1, ".:-/='&~@$_\\") {
         end -= 1;
@@ -122,12 +122,12 @@ fn trim(units: &[u32], mut start: usize, mut end: usize) -> (usize, usize) {
 }
 
 fn splits(unit: u32) -> bool {
-    matches!(super::fold::character(unit), '/' | '\\' | ':' | '@' | '=' | '&')
+    matches!(character(unit), '/' | '\\' | ':' | '@' | '=' | '&')
 }
 
 /// English endings after an apostrophe: `'s` is left out, `don't` and `we'll` are one word. Where the run goes on.
 fn contraction(units: &[u32], start: usize, end: usize, limit: usize, sink: &mut impl FnMut(Cut)) -> usize {
-    let is_apostrophe = units.get(end).is_some_and(|&unit| super::fold::character(unit) == '\'');
+    let is_apostrophe = units.get(end).is_some_and(|&unit| character(unit) == '\'');
     if end < limit && is_apostrophe {
         let rest = &units[end + 1..limit];
         let length = rest.iter().take_while(|&&unit| unit & class::WORD != 0).count();

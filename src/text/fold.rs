@@ -167,7 +167,12 @@ impl Folded {
 
 /// The character of a folded unit.
 pub(crate) fn character(unit: u32) -> char {
-    char::from_u32(unit & CHAR).unwrap_or(' ')
+    char::from_u32(code(unit)).unwrap_or(' ')
+}
+
+/// The code point of a folded unit.
+pub(crate) const fn code(unit: u32) -> u32 {
+    unit & CHAR
 }
 
 /// The folded characters as text.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::fold::{Folded, character, class};
+use super::fold::{Folded, class, code};
 use super::terms::{Query, Spreading, push_word, stem};
 use super::{Cut, cut};
 
@@ -66,7 +66,7 @@ pub(crate) struct Matcher {
     phrases: Vec<Vec<u32>>,
     /// A bit for each character of the basic plane, folded onto fewer bits: most characters of a text end here.
     some_chars: Vec<u64>,
-    chars: HashMap<char, u16, Spreading>,
+    chars: HashMap<u32, u16, Spreading>,
     /// Bits for the first two letters of the query's words and identifiers.
     some_words: Vec<u64>,
     exact: HashMap<String, u16, Spreading>,
@@ -90,16 +90,17 @@ fn set(bits: &mut [u64], bit: usize) {
 
 /// The bit of a word's first two letters; stemming can turn y into i and takes nothing off the front.
 fn word_bit(units: &[u32]) -> usize {
-    let letter = |at: usize| match units.get(at).map_or(' ', |&unit| character(unit)) {
-        'y' => 'i' as usize,
-        c => c as usize,
+    const Y: u32 = 'y' as u32;
+    let letter = |at: usize| match units.get(at).map_or(0, |&unit| code(unit)) {
+        Y => 'i' as u32,
+        letter => letter,
     };
-    (letter(0) * 31 + letter(1)) % WORD_BITS
+    (letter(0) * 31 + letter(1)) as usize % WORD_BITS
 }
 
 fn hash(units: &[u32]) -> u64 {
     units.iter().fold(units.len() as u64, |hash, &unit| {
-        (hash.rotate_left(23) ^ u64::from(character(unit) as u32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        (hash.rotate_left(23) ^ u64::from(code(unit))).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     })
 }
 
@@ -127,9 +128,9 @@ impl Matcher {
             let id = matcher.add(&atom.term, kind);
             ids.push(id);
             if atom.unspaced {
-                if let Some(c) = atom.text.chars().next() {
-                    matcher.chars.insert(c, id);
-                    set(&mut matcher.some_chars, c as usize % CHAR_BITS);
+                if let Some(code) = atom.text.chars().next().map(u32::from) {
+                    matcher.chars.insert(code, id);
+                    set(&mut matcher.some_chars, code as usize % CHAR_BITS);
                 }
             } else {
                 let units = Folded::new(&atom.text);
@@ -196,57 +197,28 @@ impl Matcher {
         let Matches { folded, list, length, word, met, .. } = matches;
         list.clear();
         let units = folded.units();
+        let mut finding = Finding { matcher: self, units, list, word, met, before: None };
         let mut place = 0;
-        // The atom before this one, when the query has it: its place, end and term.
-        let mut before: Option<(u32, u32, u16)> = None;
-        let mut known = |start: usize, end: usize| {
-            let units = units.get(start..end).unwrap_or_default();
-            if !test(&self.some_words, word_bit(units)) {
-                return None;
-            }
-            *met.entry(hash(units)).or_insert_with(|| {
-                push_word(units, 0, units.len(), word);
-                self.word(word)
-            })
-        };
-        cut(units, |piece| {
-            let (id, exact, start, end) = match piece {
-                Cut::Char(at) => {
-                    place += 1;
-                    let c = units.get(at).copied().map_or(' ', character);
-                    if !test(&self.some_chars, c as usize % CHAR_BITS) {
-                        return;
-                    }
-                    let Some(&id) = self.chars.get(&c) else { return };
-                    (id, true, at as u32, at as u32 + 1)
-                }
-                Cut::Word(start, end) => {
-                    place += 1;
-                    let Some((id, exact)) = known(start, end) else { return };
-                    (id, exact, start as u32, end as u32)
-                }
-                Cut::Whole(start, end) => {
-                    if let Some((id, exact)) = known(start, end) {
-                        list.push(Match { term: id, exact, place, start: start as u32, end: end as u32 });
-                    }
-                    return;
-                }
-            };
-            list.push(Match { term: id, exact, place, start, end });
-            if let Some((was, ended, first)) = before.filter(|&(was, ..)| was + 1 == place)
-                && let Some(&pair) = self.pairs.get(&(first, id))
-            {
-                let is_pair = self.terms.get(usize::from(pair)).is_some_and(|term| term.kind == Kind::Pair);
-                if !is_pair || ended == start {
-                    let from = list
-                        .iter()
-                        .rev()
-                        .find(|found| found.place == was && found.end == ended)
-                        .map_or(start, |found| found.start);
-                    list.push(Match { term: pair, exact: true, place, start: from, end });
+        // Most pieces end at one bit: what follows is kept out of the loop.
+        cut(units, |piece| match piece {
+            Cut::Char(at) => {
+                place += 1;
+                let code = units.get(at).map_or(0, |&unit| code(unit));
+                if test(&self.some_chars, code as usize % CHAR_BITS) {
+                    finding.char(code, place, at);
                 }
             }
-            before = Some((place, end, id));
+            Cut::Word(start, end) => {
+                place += 1;
+                if test(&self.some_words, word_bit(units.get(start..end).unwrap_or_default())) {
+                    finding.word(place, start, end);
+                }
+            }
+            Cut::Whole(start, end) => {
+                if test(&self.some_words, word_bit(units.get(start..end).unwrap_or_default())) {
+                    finding.whole(place, start, end);
+                }
+            }
         });
         *length = place;
     }
@@ -275,6 +247,65 @@ impl Matcher {
     }
 }
 
+/// A walk through a text.
+struct Finding<'a> {
+    matcher: &'a Matcher,
+    units: &'a [u32],
+    list: &'a mut Vec<Match>,
+    word: &'a mut String,
+    met: &'a mut HashMap<u64, Option<(u16, bool)>, Spreading>,
+    /// The atom before this one, when the query has it: its place, end and term.
+    before: Option<(u32, u32, u16)>,
+}
+
+impl Finding<'_> {
+    #[inline(never)]
+    fn char(&mut self, code: u32, place: u32, at: usize) {
+        if let Some(&term) = self.matcher.chars.get(&code) {
+            self.atom(Match { term, exact: true, place, start: at as u32, end: at as u32 + 1 });
+        }
+    }
+
+    #[inline(never)]
+    fn word(&mut self, place: u32, start: usize, end: usize) {
+        if let Some((term, exact)) = self.known(start, end) {
+            self.atom(Match { term, exact, place, start: start as u32, end: end as u32 });
+        }
+    }
+
+    #[inline(never)]
+    fn whole(&mut self, place: u32, start: usize, end: usize) {
+        if let Some((term, exact)) = self.known(start, end) {
+            self.list.push(Match { term, exact, place, start: start as u32, end: end as u32 });
+        }
+    }
+
+    fn known(&mut self, start: usize, end: usize) -> Option<(u16, bool)> {
+        let units = self.units.get(start..end).unwrap_or_default();
+        *self.met.entry(hash(units)).or_insert_with(|| {
+            push_word(units, 0, units.len(), self.word);
+            self.matcher.word(self.word)
+        })
+    }
+
+    /// Notes an atom, and the pair it makes with the one before it.
+    fn atom(&mut self, found: Match) {
+        let Match { term, place, start, end, .. } = found;
+        self.list.push(found);
+        if let Some((was, ended, first)) = self.before.filter(|&(was, ..)| was + 1 == place)
+            && let Some(&pair) = self.matcher.pairs.get(&(first, term))
+        {
+            let is_pair = self.matcher.terms.get(usize::from(pair)).is_some_and(|term| term.kind == Kind::Pair);
+            if !is_pair || ended == start {
+                let before = self.list.iter().rev().find(|found| found.place == was && found.end == ended);
+                let start = before.map_or(start, |found| found.start);
+                self.list.push(Match { term: pair, exact: true, place, start, end });
+            }
+        }
+        self.before = Some((place, end, term));
+    }
+}
+
 /// Whether a squeezed phrase stands in a text, any white space being one space, and not inside longer words.
 fn holds(text: &[u32], phrase: &[u32]) -> bool {
     let (Some(&first), Some(&last)) = (phrase.first(), phrase.last()) else { return true };
@@ -285,7 +316,7 @@ fn holds(text: &[u32], phrase: &[u32]) -> bool {
             let unit = *text.get(at)?;
             if wanted & unit & class::SPACE != 0 {
                 at += text.get(at..)?.iter().take_while(|&&unit| unit & class::SPACE != 0).count();
-            } else if character(wanted) == character(unit) {
+            } else if code(wanted) == code(unit) {
                 at += 1;
             } else {
                 return None;
@@ -293,7 +324,7 @@ fn holds(text: &[u32], phrase: &[u32]) -> bool {
         }
         Some(at)
     };
-    text.iter().enumerate().filter(|&(_, &unit)| character(unit) == character(first)).any(|(start, _)| {
+    text.iter().enumerate().filter(|&(_, &unit)| code(unit) == code(first)).any(|(start, _)| {
         ends(start).is_some_and(|end| {
             let before = start.checked_sub(1).and_then(|before| text.get(before));
             !(is_word(Some(&first)) && is_word(before) || is_word(Some(&last)) && is_word(text.get(end)))
