@@ -11,7 +11,7 @@ const windows = process.platform === "win32";
 const platform = `${windows ? "windows" : process.platform}-${process.arch}`;
 const nodePackage = `node-${windows ? "win" : process.platform}-${process.arch}`;
 
-const NODES = { 22.19: "22.19.0", 24: "24.22.3" };
+const NODES = { 22.19: "22.19.0", 24.22: "24.22.3" };
 const PIS = ["1.3.0", "1.6.0"];
 const BUN = "1.4.5";
 const OMP = "18.2.3";

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { say } from "../host/pi.mjs";
+import { call, extension, say } from "../host/pi.mjs";
 import { assertBearsSecondCopy, assertWorks, builtFor, Host, omp, registryFor, repositoryFor } from "./host.mjs";
 import { serveModel } from "./model.mjs";
 
@@ -76,6 +76,20 @@ test("oh-my-pi: two copies", async (t) => {
 	host.start = (args, options) => start([...both, ...args], options);
 	await assertBearsSecondCopy(host);
 });
+
+for (const order of ["before", "after"]) {
+	test(`oh-my-pi: another extension has session_search, loaded ${order} ours`, async (t) => {
+		const host = await Omp.for(t);
+		const start = host.start.bind(host);
+		const sources = [extension("owner"), builtFor(t)];
+		const both = (order === "before" ? sources : sources.reverse()).flatMap((source) => ["-e", source]);
+		host.start = (args, options) => start([...both, ...args], options);
+		const { err } = await host.say("hello", call("session_search", { query: "hello" }), say("done"));
+		assert.equal(err.match(/already has a tool session_search/g)?.length, 1, err);
+		assert.equal(host.toolText("session_search"), "theirs");
+		assert.equal(host.rows()[0].text, "hello");
+	});
+}
 
 async function assertRemoves(host) {
 	await host.run("plugin", "uninstall", "pi-memory-sessions");

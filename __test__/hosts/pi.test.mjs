@@ -149,3 +149,19 @@ test("without HOME pi starts, and memory has the place it is given", async (t) =
 	await host.say("hello");
 	assert.equal(host.rows(host.env.PI_MEMORY_DB).at(0)?.text, "hello");
 });
+
+test("for an account without a home pi starts and says what is off", {
+	skip: process.getuid?.() !== 0 && "only root can become somebody else",
+}, async (t) => {
+	const host = new Host(t, newest, { HOME: undefined, USERPROFILE: undefined });
+	const folder = builtFor(t);
+	await host.run("install", folder);
+	const open = (path) => chmodSync(path, 0o777);
+	for (const path of [host.dir, host.agent, join(host.agent, "settings.json"), host.project]) open(path);
+	for (const path of [join(host.dir, ".pi"), dirname(folder), folder]) chmodSync(path, 0o755);
+	// Nobody: the system knows this account, and a home of it that does not exist.
+	host.user = 65_534;
+	const { out, err } = await host.say("hello");
+	assert.match(out, /ok/);
+	assert.match(err, /memory is off/);
+});
