@@ -6,6 +6,8 @@ export type TimeUnit = "year" | "month" | "week" | "day" | "hour" | "minute";
 const en = {
 	now: "now",
 	ago: (count: number, unit: TimeUnit) => `${plural(count, unit)} ago`,
+	agoShort: (count: number, unit: TimeUnit) =>
+		`${count}${{ year: "y", month: "mo", week: "w", day: "d", hour: "h", minute: "min" }[unit]}`,
 	image: "[image]",
 	addonMissing: "memory is off: its native part does not load here.",
 	captureFailed: (why: string) => `memory: not kept for now; the next import closes the gap. ${why}`,
@@ -96,8 +98,7 @@ const en = {
 		thisProject: "this project",
 		allProjects: "all projects",
 		untitled: "(no words)",
-		matches: (count: number, more: boolean) =>
-			`${number(count)}${more ? "+" : ""} ${count === 1 && !more ? "match" : "matches"}`,
+		matches: (count: string) => `${count} ${count === "1" ? "match" : "matches"}`,
 		alike: (count: number) => `+${number(count)} alike`,
 		wrongRole: (value: string) => `role:${value}? user, assistant, tool_error or summary.`,
 		wrongDate: (value: string) => `${value}? A date such as 2026-10-01, 2026-10, 7d or yesterday.`,
@@ -122,8 +123,6 @@ const en = {
 		backToList: "Back to the list",
 		searchAgain: "Search for something else …",
 		forgetTitle: "Forget for good? No import brings it back.",
-		stillIn: (files: string, more: number) =>
-			`these files still hold it, or may: ${files}${more > 0 ? ` and ${number(more)} more` : ""}`,
 		forgetNothing: "Keep it",
 		forgetMessage: (messages: number, sessions: number) =>
 			messages === 1
@@ -154,10 +153,12 @@ const en = {
 
 export type Words = typeof en;
 
+const UNITS_ZH = { year: "年", month: "个月", week: "周", day: "天", hour: "小时", minute: "分钟" };
+
 const zh: Words = {
 	now: "现在",
-	ago: (count, unit) =>
-		`${count}${{ year: "年", month: "个月", week: "周", day: "天", hour: "小时", minute: "分钟" }[unit]}前`,
+	ago: (count, unit) => `${count}${UNITS_ZH[unit]}前`,
+	agoShort: (count, unit) => `${count}${UNITS_ZH[unit]}前`,
 	image: "[图片]",
 	addonMissing: "记忆功能没有启用：它的本机部分在这里加载不了。",
 	captureFailed: (why) => `记忆：暂时没有存下来，下次导入会补齐。${why}`,
@@ -246,7 +247,7 @@ const zh: Words = {
 		thisProject: "当前项目",
 		allProjects: "所有项目",
 		untitled: "（没有文字）",
-		matches: (count, more) => `${number(count)}${more ? "+" : ""} 处`,
+		matches: (count) => `${count} 处`,
 		alike: (count) => `另有 ${number(count)} 条相似`,
 		wrongRole: (value) => `role:${value}？可用 user、assistant、tool_error、summary。`,
 		wrongDate: (value) => `${value}？日期写作 2026-10-01、2026-10、7d 或 昨天。`,
@@ -270,7 +271,6 @@ const zh: Words = {
 		backToList: "回到列表",
 		searchAgain: "搜索别的……",
 		forgetTitle: "永久忘掉？以后导入也不会回来。",
-		stillIn: (files, more) => `这些文件里还有，或可能有：${files}${more > 0 ? `，另有 ${number(more)} 个` : ""}`,
 		forgetNothing: "保留",
 		forgetMessage: (messages, sessions) =>
 			messages === 1 ? "忘掉这条消息" : `忘掉这条消息（${number(sessions)} 个会话里共 ${number(messages)} 条）`,

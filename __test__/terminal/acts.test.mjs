@@ -114,7 +114,7 @@ test("forgetting shows what will go, asks, and then it is gone", async (t) => {
 	const { pi, home } = await recalling(t, "hash ring");
 	await pi.send(ctrl("d"));
 	await pi.until(/Forget for good\?[\s\S]*Keep it[\s\S]*Forget this message[\s\S]*whole session: 6 messages/);
-	assert.match(pi.screen(), /these files still hold it, or may:\s+~\/.*\s+\S+\.jsonl/);
+	assert.match(pi.screen(), /these files still hold the text, or may:\s+~\/.*\s+\S+\.jsonl/);
 	await pi.send(KEYS.enter);
 	assert.equal(home.rows().length, 14, "the first choice keeps it");
 	await pi.send(ctrl("d"));

@@ -179,7 +179,7 @@ function timeless(screen) {
 			.replaceAll(/\d{4}-\d{2}-\d{2}/g, "2026-01-01")
 			.replaceAll(/(?<=2026-01-01 )\d{2}:\d{2}/g, "12:00")
 			// The time a search took, and what stands behind it where the width leaves room.
-			.replaceAll(/· \d+\.\S* .*$/gm, "· 1.0 ms")
+			.replaceAll(/· \d+\.\S*( .*)?$/gm, "· 1.0 ms")
 			.replaceAll(/otter number \d+/g, "otter number 100")
 			.split("\n")
 			.map((line) => line.trimEnd())

@@ -12,7 +12,7 @@ const CONDITION = /(session|message|project|since|until):(?:"([^"]*)"|(\S+))/g;
 /** What a script adds where there is nobody to ask. */
 const CONSENT = "yes";
 /** Files that the screen's question names. */
-const FILES = 2;
+const FILES = 3;
 
 /** The names of what can be forgotten by, for completion. */
 export const CONDITIONS = ["session:", "message:", "project:", "since:", "until:"];
@@ -25,10 +25,11 @@ export function isForgetting(rest: string): boolean {
 
 /** The screen's question: what would go, and which files keep the text. */
 export async function forgetMenu(
-	{ store, words: { screen } }: Memory,
+	{ store, words }: Memory,
 	{ session: { id }, hit }: Item,
 	forget: (what: { message: number } | { session: string }) => void,
 ): Promise<Menu> {
+	const { screen } = words;
 	const session = { session: id };
 	const message = hit && { message: hit.id };
 	const [all, one] = await Promise.all([
@@ -37,8 +38,9 @@ export async function forgetMenu(
 	]);
 	const still = [...new Set([...(one?.stillIn ?? []), ...all.stillIn])];
 	const named = still.slice(0, FILES).map((file) => tilde(file));
+	const more = still.length > FILES ? [words.andMore(still.length - FILES)] : [];
 	return new Menu(
-		[screen.forgetTitle, ...(still.length > 0 ? [screen.stillIn(named.join(", "), still.length - FILES)] : [])],
+		[screen.forgetTitle, ...(still.length > 0 ? [words.forgetStillIn, ...named, ...more] : [])],
 		[
 			{ label: screen.forgetNothing, run: () => {} },
 			...(message && one
@@ -63,7 +65,7 @@ export async function forget(memory: Memory, rest: string, ctx: ExtensionCommand
 		return { text: `${question}\n${words.forgetAgain(`/recall forget ${rest} ${CONSENT}`)}`, data: would };
 	}
 	const report = await store.forget(conditions);
-	const still = report.stillIn.map((file) => `  ${tilde(file)}`);
+	const still = report.stillIn.map((file) => tilde(file));
 	const lines = [
 		words.forgotten(words.messages(report.messages)),
 		...(still.length > 0 ? [words.forgetStillIn, ...still] : []),

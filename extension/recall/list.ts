@@ -7,6 +7,13 @@ import { columnsOf, fit } from "./columns.ts";
 import type { Found, Item } from "./find.ts";
 import { passage, plainLine } from "./paint.ts";
 
+/** On lists narrower than this, a heading has its short form: what a session is called needs the room. */
+const NARROW = 70;
+
+/** Projects' names are cut to this width in a list of sessions, or less if so many of the first ones need less. */
+const PROJECT = 16;
+const LOOKED_AT = 50;
+
 export class List {
 	readonly #theme: Theme;
 	readonly #words: Words;
@@ -14,6 +21,7 @@ export class List {
 	#selected = 0;
 	/** The first item shown. */
 	#first = 0;
+	#projectColumns = 0;
 	#painted = new WeakMap<Item, { state: string; lines: string[] }>();
 
 	constructor(theme: Theme, words: Words) {
@@ -26,6 +34,8 @@ export class List {
 		this.#found = found;
 		this.#selected = stay ? Math.max(0, Math.min(this.#selected, found.items.length - 1)) : 0;
 		this.#first = 0;
+		const projects = found.items.slice(0, LOOKED_AT).map(({ session }) => columnsOf(plainLine(session.project)));
+		this.#projectColumns = Math.min(PROJECT, Math.max(0, ...projects));
 	}
 
 	get item(): Item | undefined {
@@ -50,7 +60,7 @@ export class List {
 		this.#painted = new WeakMap();
 	}
 
-	/** Exactly `height` lines of exactly this width; a hit takes at most `rows` of them. */
+	/** Exactly `height` lines of exactly this width, the last column left free; a hit takes at most `rows` of them. */
 	render(width: number, height: number, rows: number): string[] {
 		const { items = [] } = this.#found ?? {};
 		// Only as many items are painted as can be seen: from the first one shown, moved so that the selected one fits.
@@ -80,7 +90,7 @@ export class List {
 		if (known?.state === state) return known.lines;
 		const lines = item.hit
 			? this.#hitLines(item, item.hit, heads, selected, width, rows)
-			: [this.#selectable(this.#heading(item, item.session.lastAt, width - 2), selected, width)];
+			: [this.#selectable(this.#heading(item, item.session.lastAt, width - 3), selected, width)];
 		this.#painted.set(item, { state, lines });
 		return lines;
 	}
@@ -91,9 +101,9 @@ export class List {
 		const color = hit.role === "tool_error" ? "error" : hit.role === "user" ? "accent" : "muted";
 		const indent = 3 + columnsOf(role);
 		const alike = item.alike ? ` ${this.#words.screen.alike(item.alike)}` : "";
-		const lines = passage(hit.snippet, hit.marks, width - indent - columnsOf(alike), rows, theme);
+		const lines = passage(hit.snippet, hit.marks, width - 1 - indent - columnsOf(alike), rows, theme);
 		return [
-			...(heads ? [fit(this.#heading(item, hit.ts, width), width)] : []),
+			...(heads ? [fit(this.#heading(item, hit.ts, width - 1), width)] : []),
 			...lines.map((line, row) =>
 				row === 0
 					? this.#selectable(`${theme.fg(color, role)} ${line}${theme.fg("dim", alike)}`, selected, width)
@@ -115,21 +125,40 @@ export class List {
 		return this.#theme.bg("selectedBg", kept);
 	}
 
-	/** When, where and what a session is, as far as the width allows. */
+	/** When, where and what a session is, as far as the width allows, and how much of it. */
 	#heading({ session, hit }: Item, ts: number, width: number): string {
 		const theme = this.#theme;
 		const { screen } = this.#words;
 		const title = plainLine((session.name ?? session.opening).slice(0, 4 * width)) || screen.untitled;
-		const when = [
-			day(ts) === day(Date.now()) ? minute(ts).slice(11) : width < 70 ? day(ts) : minute(ts),
-			ago(ts, Date.now(), this.#words),
+		const narrow = width < NARROW;
+		const when = day(ts) === day(Date.now()) ? minute(ts).slice(11) : narrow ? day(ts) : minute(ts);
+		// Sessions alone stand in columns.
+		const parts = [
+			hit ? when : when.padStart(narrow ? 10 : 16),
+			hit ? this.#ago(ts, narrow) : padded(this.#ago(ts, narrow), this.#agoColumns(narrow)),
+			hit ? plainLine(session.project) : padded(plainLine(session.project), this.#projectColumns),
 		];
-		const matches = hit && session.matches;
-		const count = matches === undefined ? number(session.messages) : screen.matches(matches, this.#countsAtLeast);
-		const about = `${[...when, plainLine(session.project)].filter(Boolean).join("  ")}  `;
-		const tail = `  ${count}`;
-		const room = Math.max(8, width - columnsOf(about) - columnsOf(tail));
-		return `${theme.fg("dim", about)}${theme.bold(fit(title, Math.min(room, columnsOf(title))).trimEnd())}${theme.fg("dim", tail)}`;
+		const counted = this.#count({ session, hit });
+		const count = narrow || !hit || session.matches === undefined ? counted : screen.matches(counted);
+		const about = `${parts.filter(Boolean).join("  ")}  `;
+		const room = width - columnsOf(about) - columnsOf(count) - 2;
+		return `${theme.fg("dim", about)}${theme.bold(fit(title, Math.max(8, room)))}  ${theme.fg("dim", count)}`;
+	}
+
+	#ago(ts: number, narrow: boolean): string {
+		const { now, ago: long, agoShort } = this.#words;
+		return ago(ts, Date.now(), { now, ago: narrow ? agoShort : long });
+	}
+
+	/** The longest there is, so that it needs no look at all of them. */
+	#agoColumns(narrow: boolean): number {
+		return columnsOf(narrow ? this.#words.agoShort(30, "minute") : this.#words.ago(30, "minute"));
+	}
+
+	/** How many messages matched, or there are. */
+	#count({ session, hit }: Item): string {
+		if (!hit || session.matches === undefined) return number(session.messages);
+		return `${number(session.matches)}${this.#countsAtLeast ? "+" : ""}`;
 	}
 
 	/** Whether sessions may hold more matches than were counted: only the best messages of a search are looked at. */
@@ -137,4 +166,8 @@ export class List {
 		const { total = 0, sessions = [] } = this.#found?.result ?? {};
 		return total > sessions.reduce((sum, { matches = 0 }) => sum + matches, 0);
 	}
+}
+
+function padded(text: string, width: number): string {
+	return width > 0 ? fit(text, width) : text;
 }

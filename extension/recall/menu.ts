@@ -4,7 +4,7 @@ import type { Theme } from "@earendil-works/pi-coding-agent";
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { fit } from "./columns.ts";
 import type { Keys } from "./keys.ts";
-import { plainLine } from "./paint.ts";
+import { plain } from "./paint.ts";
 
 export interface Choosable {
 	label: string;
@@ -35,7 +35,7 @@ export class Menu {
 	/** As many lines as it needs. */
 	lines(width: number, theme: Theme): string[] {
 		const title = this.#title.flatMap((line) =>
-			wrapTextWithAnsi(theme.fg("warning", plainLine(line)), Math.max(4, width - 4)),
+			wrapTextWithAnsi(theme.fg("warning", plain(line)), Math.max(4, width - 4)),
 		);
 		const choices = this.#choices.map(({ label }, index) => {
 			const at = index === this.#at;

@@ -12,6 +12,9 @@ const CLOSE = "\u2064";
 /** What turns the direction of the text after it, and what a mark is made of. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2063\u2064]/g;
 
+/** A passage begins at a word's beginning if one comes within so many cells. */
+const WORD = 12;
+
 /** Text without anything that a terminal would act upon. */
 export function plain(text: string): string {
 	return harmless(text.replaceAll(TURNING, "").replaceAll(/[\u2028\u2029]/g, "\n"));
@@ -50,13 +53,13 @@ export function passage(text: string, all: Marks, width: number, rows: number, t
 		if (marked) marks.push([begin, clean.length]);
 	}
 	const cells = cellsOf(clean);
-	return rowsOf(clean, cells, firstCell(cells, marks, room, rows), columns, rows).map(
+	return rowsOf(clean, cells, firstCell(clean, cells, marks, room, rows), columns, rows).map(
 		({ from, to, before, after }) => before + styled(clean, from, to, marks, theme) + after,
 	);
 }
 
 /** The cell to begin with: the first mark stands a third into the room, and no room is left empty at the end. */
-function firstCell({ at, columns }: Cells, marks: Marks, room: number, rows: number): number {
+function firstCell(clean: string, { at, columns }: Cells, marks: Marks, room: number, rows: number): number {
 	// Wrapping may leave some columns at each line's end unused.
 	let left = columns.reduce((sum, own) => sum + own, 0) - room + rows * 2;
 	let before = -Math.floor(room / 3);
@@ -67,6 +70,10 @@ function firstCell({ at, columns }: Cells, marks: Marks, room: number, rows: num
 	for (; before > 0 && left > rows * 2; cell++) {
 		before -= columns[cell] ?? 1;
 		left -= columns[cell] ?? 1;
+	}
+	// A word begun before is no beginning, where the next is near.
+	for (let next = cell; cell > 0 && next < cell + WORD; next++) {
+		if (clean[at[next] ?? 0] === " " && (at[next] ?? 0) < (marks[0]?.[0] ?? 0)) return next + 1;
 	}
 	return cell;
 }
