@@ -11,11 +11,12 @@ import { check, REPAIR } from "./check.ts";
 import { fit } from "./columns.ts";
 import { exportMarkdown } from "./export.ts";
 import { find, findMore, isThin } from "./find.ts";
-import { CONDITIONS, forget, isForgetting } from "./forget.ts";
-import { importSessions } from "./import.ts";
+import { conditionsFor, forget, isForgetting } from "./forget.ts";
+import { importSessions, pathsFor } from "./import.ts";
 import { List } from "./list.ts";
 import { openDialogs, openScreen } from "./open.ts";
 import { pause } from "./pause.ts";
+import { sessionLabel } from "./query.ts";
 import { statsText } from "./stats.ts";
 
 const RESULTS = 20;
@@ -26,35 +27,41 @@ interface Subcommand {
 	/** Whether the words after its name are for it; otherwise all of them are a search. */
 	takes?(rest: string): boolean;
 	run(memory: Memory, rest: string, ctx: ExtensionCommandContext): Promise<Answer | undefined>;
-	/** What its argument may be. */
-	complete?(memory: Memory): string[];
+	/** What the words after its name may become. */
+	complete?(memory: Memory, rest: string): Argument[];
+}
+
+interface Argument {
+	value: string;
+	/** How it is shown, where that is not the value itself. */
+	label?: string;
 }
 
 const alone = (rest: string) => rest === "";
 
 const SUBCOMMANDS: Record<string, Subcommand> = {
-	import: { about: (words) => words.recallImport, run: importSessions },
+	import: { about: (words) => words.recallImport, run: importSessions, complete: (_memory, rest) => pathsFor(rest) },
 	stats: { about: (words) => words.recallStats, takes: alone, run: stats },
 	export: {
 		about: (words) => words.recallExport,
 		run: exportMarkdown,
-		complete: (memory) => memory.store.sessions({ limit: RESULTS }).map((session) => session.id),
+		complete: (memory, rest) =>
+			memory.store
+				.sessions({ query: rest || undefined, limit: RESULTS })
+				.map((session) => ({ value: session.id, label: sessionLabel(session, memory.words) })),
 	},
 	forget: {
 		about: (words) => words.recallForget,
 		takes: isForgetting,
 		run: forget,
-		complete: (memory) => [
-			...CONDITIONS,
-			...memory.store.projects().map(({ project }) => `project:${/\s/.test(project) ? `"${project}"` : project}`),
-		],
+		complete: conditionsFor,
 	},
 	pause: { about: (words) => words.recallPause, takes: alone, run: pause },
 	check: {
 		about: (words) => words.recallCheck,
 		takes: (rest) => rest === "" || rest === REPAIR,
 		run: check,
-		complete: () => [REPAIR],
+		complete: (_memory, rest) => [REPAIR].filter((one) => one.startsWith(rest)).map((value) => ({ value })),
 	},
 };
 
@@ -86,10 +93,10 @@ export function completions(memory: Memory, prefix: string) {
 		return fitting.map(([one, { about }]) => ({ value: one, label: one, description: about(memory.words) }));
 	}
 	try {
-		const values = subcommandOf(name)?.complete?.(memory) ?? [];
-		return values
-			.filter((value) => value.startsWith(rest) && value !== rest)
-			.map((value) => ({ value: `${name} ${value}`, label: value }));
+		const offered = subcommandOf(name)?.complete?.(memory, rest) ?? [];
+		return offered
+			.filter(({ value }) => value !== rest)
+			.map(({ value, label = value }) => ({ value: `${name} ${value}`, label }));
 	} catch {
 		// Without a store there is nothing to complete with; the command itself says why.
 		return [];

@@ -7,6 +7,7 @@ import type { Memory } from "../memory.ts";
 import type { Answer } from "./answer.ts";
 import type { Item } from "./find.ts";
 import { Menu } from "./menu.ts";
+import { complete, completions } from "./query.ts";
 
 const CONDITION = /(session|message|project|since|until):(?:"([^"]*)"|(\S+))/g;
 /** What a script adds where there is nobody to ask. */
@@ -14,8 +15,16 @@ const CONSENT = "yes";
 /** Files that the screen's question names. */
 const FILES = 3;
 
-/** The names of what can be forgotten by, for completion. */
-export const CONDITIONS = ["session:", "message:", "project:", "since:", "until:"];
+const CONDITIONS = ["session:", "message:", "project:", "since:", "until:"];
+
+/** What the last condition may become. */
+export function conditionsFor(memory: Memory, rest: string): { value: string; label: string }[] {
+	const before = rest.replace(/\S*$/, "");
+	const begun = rest.slice(before.length);
+	const names = CONDITIONS.filter((name) => name.startsWith(begun) && name !== begun);
+	if (names.length > 0) return names.map((name) => ({ value: before + name, label: name }));
+	return completions(rest, memory).map((one) => ({ value: complete(rest, one).trimEnd(), label: one.label }));
+}
 
 /** Whether the words after `forget` name something to forget; otherwise they are words to search for. */
 export function isForgetting(rest: string): boolean {

@@ -1,5 +1,6 @@
 // /recall import: brings in session files, shows how far it is, and says what it left out.
 
+import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { matchesKey } from "@earendil-works/pi-tui";
@@ -17,6 +18,8 @@ const DRAW_MS = 150;
 const TELLING_MS = 500;
 /** Lines left out that the report names; the rest are counted. */
 const NAMED = 10;
+/** Paths that are offered. */
+const OFFERED = 20;
 
 /** Imports everything new, or the folder, file or store named; while an import runs, ends it. */
 export async function importSessions(
@@ -86,6 +89,19 @@ function status(ctx: ExtensionCommandContext, text: string | undefined): void {
 function pathOf(named: string, cwd: string): string {
 	const path = named.replace(/^(["'])(.*)\1$/, "$2");
 	return resolve(cwd, expandHome(path));
+}
+
+/** Folders, session files and stores that a path may become. */
+export function pathsFor(begun: string): { value: string; label: string }[] {
+	const folder = /^.*[/\\]/.exec(begun)?.[0] ?? "";
+	const name = begun.slice(folder.length);
+	return readdirSync(expandHome(folder) || ".", { withFileTypes: true })
+		.filter((entry) => entry.name.startsWith(name) && (name !== "" || !entry.name.startsWith(".")))
+		.filter((entry) => entry.isDirectory() || /\.(jsonl|db)$/.test(entry.name))
+		.map((entry) => `${entry.name}${entry.isDirectory() ? "/" : ""}`)
+		.sort()
+		.slice(0, OFFERED)
+		.map((label) => ({ value: folder + label, label }));
 }
 
 /** An import's report for a person. */
