@@ -56,7 +56,7 @@ for (const shot of SHOTS) {
 		await home.print("/recall import");
 		const terminal = await Terminal.open(undefined, home, shot);
 		await terminal.recall(shot.words);
-		await terminal.until(/❯ /);
+		await terminal.until(/→ /);
 		await terminal.send(KEYS.down);
 		const file = join(root, "docs", `${shot.name}.svg`);
 		writeFileSync(file, svg(terminal.emulator, shot));
