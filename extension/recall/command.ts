@@ -1,7 +1,7 @@
 // /recall: its subcommands, their completion, and the search that anything else is.
 
 import type { ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { compositeTuiLine } from "@earendil-works/pi-tui";
+import * as tui from "@earendil-works/pi-tui";
 import { mend } from "../capture.ts";
 import { searchForPerson, sessionsForPerson } from "../format.ts";
 import { type Memory, say } from "../memory.ts";
@@ -70,7 +70,8 @@ export function rehearse(memory: Memory, ctx: ExtensionContext): void {
 	const list = new List(ctx.ui.theme, memory.words);
 	for (const rows of [1, 2]) {
 		list.show(find(memory, ""), false);
-		for (const line of list.render(60, 40, rows)) compositeTuiLine("", fit(line, 120), 0, 120, 120);
+		// oh-my-pi has no such function, and a name that is missing would keep all of this from loading.
+		for (const line of list.render(60, 40, rows)) tui.compositeTuiLine?.("", fit(line, 120), 0, 120, 120);
 	}
 }
 
