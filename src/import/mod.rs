@@ -98,7 +98,8 @@ pub fn import(
     })?;
     let Writer { mut report, progress, passed_over, .. } = writer;
     let over = |file: &&Found| passed_over.contains(&file.name()) || read.left_out.contains(&file.name());
-    store.pass_over(&walked.files.iter().filter(over).map(|file| (file.name(), file.stamp.mark())).collect::<Vec<_>>())?;
+    let over = walked.files.iter().filter(over).map(|file| (file.name(), file.stamp.mark()));
+    store.pass_over(&over.collect::<Vec<_>>())?;
     report.skipped.extend(read.skipped);
     report.unknown_types = read.unknown;
     for other in &stores {

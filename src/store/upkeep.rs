@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
 use rusqlite::hooks::Wal;
-use rusqlite::{Connection, ErrorCode};
 
-use super::{Held, Store, index, lock};
-use crate::error::Result;
+use super::{Held, Store, Writing, index, lock};
+use crate::error::{Kind, Result};
 
 /// Nothing written for this long is a pause.
 const PAUSE: Duration = Duration::from_millis(4);
@@ -20,15 +20,15 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// segment it reads from: only few segments make a step of a millisecond or two.
 const SEGMENTS: u32 = 16;
 const STEP: i32 = 8;
-/// The same during an import, where no step is waited for by a person, and small ones would write mostly trimmings.
+/// The same during an import, where several steps go together, because small ones write mostly trimmings.
 const IMPORTED_SEGMENTS: u32 = 96;
-const LONG_STEP: i32 = 64;
-/// Pages of the log that wait to be copied into the database: at most in a pause, and while captures go on, when copying
-/// many at a time would keep merges waiting.
-const COPY: u32 = 256;
-const BUSY_COPY: u32 = 1024;
+const IMPORTED_STEP: i32 = 16;
+/// Pages of the log that are copied into the database together: copying many more would keep merges waiting.
+const COPY: u32 = 1024;
 /// Pages with which the log is begun anew.
 const BEGIN_ANEW: u32 = 4096;
+/// Bytes to which a log that grew longer is cut when it is begun anew.
+const LONGEST: u32 = 2 * BEGIN_ANEW * 4120;
 /// So many pages are few enough to copy while writers wait; to come down to them, the log is copied so many times.
 const FEW: u32 = 64;
 const ROUNDS: u32 = 4;
@@ -149,7 +149,6 @@ enum Occasion {
 
 /// A panic in here must not become pi's.
 fn run(store: &Weak<Store>) {
-    // Copying the log needs no write lock: on a connection of its own it is in nobody's way.
     let mut copier = None;
     loop {
         let Some(store) = store.upgrade() else { return };
@@ -188,12 +187,12 @@ impl Store {
         let copied = self.upkeep.copied.load(Ordering::Relaxed);
         // The log was begun anew since when it is shorter than what was copied of it.
         let uncopied = if log < copied { log } else { log - copied };
-        let waiting = match occasion {
-            Occasion::Pause => uncopied >= COPY && !more,
-            Occasion::Between => uncopied >= BUSY_COPY && !importing,
+        let waits = match occasion {
+            Occasion::Pause => !more,
+            Occasion::Between => !importing,
         };
-        if log >= BEGIN_ANEW || waiting {
-            let copier = self.held(copier, NO_WAIT)?;
+        if log >= BEGIN_ANEW || uncopied >= COPY && waits {
+            let copier = self.copier(copier)?;
             self.copy_log(&copier.connection, log)?;
         }
         Ok(more)
@@ -205,30 +204,43 @@ impl Store {
         Importing(self)
     }
 
+    /// One step in a pause, and as many as fit into one transaction during an import; true while there is more to merge.
     fn merge(&self, connection: &mut Connection) -> Result<bool> {
+        let importing = self.upkeep.is_importing();
         let slot = self.turn.after();
-        let more = index::merge_step(connection, if self.upkeep.is_importing() { LONG_STEP } else { STEP });
-        drop(slot);
-        more
+        let transaction = Writing::begin(connection)?;
+        let mut more = index::merge_step(connection, if importing { IMPORTED_STEP } else { STEP })?;
+        while more && importing && !slot.is_over() {
+            more = index::merge_step(connection, IMPORTED_STEP)?;
+        }
+        transaction.commit()?;
+        Ok(more)
+    }
+
+    /// The connection that copies the log: on one of its own it is in nobody's way.
+    fn copier<'a>(&self, copier: &'a mut Option<Held>) -> Result<&'a mut Held> {
+        let held = self.held(copier, NO_WAIT)?;
+        held.connection.pragma_update(None, "journal_size_limit", LONGEST)?;
+        Ok(held)
     }
 
     /// Copies the log while others write, and begins it anew when it grew long.
     fn copy_log(&self, connection: &Connection, mut pages: u32) -> Result<()> {
         let anew = pages >= BEGIN_ANEW;
+        let mut whole = false;
         for _ in 0..ROUNDS {
-            checkpoint(connection, "passive")?;
+            whole = checkpoint(connection, "passive")?;
             self.upkeep.copied.store(pages, Ordering::Relaxed);
             let copied = std::mem::replace(&mut pages, self.upkeep.log.load(Ordering::Relaxed));
             if !anew || pages.saturating_sub(copied) < FEW {
                 break;
             }
         }
-        if anew {
-            // Those who write wait for the little that came since, and not for the file to be cut: it is written over,
-            // unless it grew far too long.
+        if anew || whole {
             let _slot = self.turn.after();
-            if checkpoint(connection, if pages >= 2 * BEGIN_ANEW { "truncate" } else { "restart" })? {
-                self.upkeep.log.store(0, Ordering::Relaxed);
+            // Those who write wait for the little that came since, and not for the file to be cut: it is written over.
+            if !anew || checkpoint(connection, "restart")? {
+                begin_log(connection)?;
             }
         }
         Ok(())
@@ -260,7 +272,7 @@ impl Store {
         let mut copier = None;
         let since = Instant::now();
         loop {
-            let copier = self.held(&mut copier, NO_WAIT)?;
+            let copier = self.copier(&mut copier)?;
             checkpoint(&copier.connection, "passive")?;
             let slot = self.turn.after();
             let done = checkpoint(&copier.connection, "truncate")?;
@@ -275,9 +287,27 @@ impl Store {
 
 /// Copies the log; false when a reader or another process in the way leaves some of it for the next time.
 fn checkpoint(connection: &Connection, kind: &str) -> Result<bool> {
-    match connection.query_row(&format!("pragma wal_checkpoint({kind})"), [], |row| row.get::<_, i64>(0)) {
-        Ok(busy) => Ok(busy == 0),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
-        Err(error) => Err(error.into()),
+    let outcome = connection.query_row(&format!("pragma wal_checkpoint({kind})"), [], |row| {
+        Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
+    });
+    unless_busy(outcome.map_err(Into::into)).map(|done| done.unwrap_or(false))
+}
+
+/// A log that was copied whole begins anew with the next write, which waits for the disk: not a capture, but this one,
+/// which changes nothing.
+fn begin_log(connection: &Connection) -> Result<()> {
+    unless_busy(Writing::begin(connection).and_then(|transaction| {
+        let id: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        connection.pragma_update(None, "application_id", id)?;
+        transaction.commit()
+    }))
+    .map(drop)
+}
+
+/// Nothing when somebody else is at work: there is a next time.
+fn unless_busy<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == Kind::Busy => Ok(None),
+        other => other.map(Some),
     }
 }

@@ -164,8 +164,9 @@ unsafe extern "C" fn open(
 /// Calls one of SQLite's own methods.
 macro_rules! inner {
     ($extra:expr, $method:ident($($argument:expr),*)) => {
-        // SAFETY: SQLite's own methods are static, and the arguments are those SQLite gave.
+        // SAFETY: SQLite's own methods are static.
         match unsafe { $extra.inner.as_ref() }.and_then(|inner| inner.$method) {
+            // SAFETY: the arguments are those SQLite gave.
             Some(method) => unsafe { method($($argument),*) },
             None => SQLITE_IOERR,
         }
