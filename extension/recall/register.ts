@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Memory } from "../memory.ts";
+import { type Memory, say } from "../memory.ts";
 import { PASSAGE_WIDGET } from "./passage.ts";
 import { showPaused } from "./pause.ts";
 
@@ -35,7 +35,17 @@ export function recall(pi: ExtensionAPI, memory: Memory): void {
 	});
 	pi.registerCommand("recall", {
 		description: memory.words.recall,
-		getArgumentCompletions: async (prefix) => (await load()).completions(memory, prefix),
-		handler: async (args, ctx) => (await load()).answer(memory, args.trim(), ctx),
+		getArgumentCompletions: async (prefix) => {
+			const command = await load().catch(() => undefined);
+			return command?.completions(memory, prefix) ?? null;
+		},
+		handler: async (args, ctx) => {
+			try {
+				await (await load()).answer(memory, args.trim(), ctx);
+			} catch (error) {
+				// A host without something that the screen is made of: some say nothing of a command that fails.
+				say(ctx, memory.explain(error), "error");
+			}
+		},
 	});
 }
