@@ -51,6 +51,7 @@ const en = {
 	duplicates: (count: number) => `${number(count)} were in already.`,
 	skipped: (count: number) => `${number(count)} left out:`,
 	andMore: (count: number) => `… and ${number(count)} more`,
+	moreIn: (count: number, file: string) => `… and ${number(count)} more; all are named in ${file}`,
 	unknownTypes: (types: string) => `Entry types nobody knows yet: ${types}`,
 	noFiles: (folders: string) => `No session file found. Looked in: ${folders}`,
 
@@ -200,7 +201,8 @@ const zh: Words = {
 	importCancelled: "已取消，已经导入的会保留；再次 /recall import 会接着来。",
 	duplicates: (count) => `${number(count)} 条早已存下。`,
 	skipped: (count) => `略过 ${number(count)} 处：`,
-	andMore: (count) => `……还有 ${number(count)} 处`,
+	andMore: (count) => `……还有 ${number(count)} 个`,
+	moreIn: (count, file) => `……还有 ${number(count)} 处，全部列在 ${file}`,
 	unknownTypes: (types) => `还不认识的条目类型：${types}`,
 	noFiles: (folders) => `没有找到会话文件。找过：${folders}`,
 

@@ -130,6 +130,24 @@ test("/recall import names what it left out", async (t) => {
 	assert.match(out, /1 left out:\n {2}~\/.*\.jsonl:2: /);
 });
 
+test("where an import leaves out more than a notice holds, a file names every line", async (t) => {
+	const home = Home.for(t);
+	await home.print("good words", { memory: false });
+	writeFileSync(home.files()[0], `${JSON.stringify(home.entries()[0])}\n${"{broken\n".repeat(12)}`);
+	const pi = home.rpc();
+	const report = pi.next((event) => event.method === "notify" && /left out/.test(event.message));
+	await pi.command("/recall import");
+	assert.match(
+		(await report).message,
+		/12 left out:(\n {2}~\/.*\.jsonl:\d+: .*){10}\n.*2 more; all are named in ~\/.*\.txt/,
+	);
+	const lines = readFileSync(join(dirname(home.db), "import-left-out.txt"), "utf8")
+		.trim()
+		.split("\n");
+	assert.deepEqual([lines.length, /\.jsonl:13: /.test(lines.at(-1))], [12, true]);
+	await pi.end();
+});
+
 test("an import that finds no file says where it looked", async (t) => {
 	const home = Home.for(t);
 	const { out } = await home.print("/recall import", { args: ["--session-dir", join(home.dir, "elsewhere")] });

@@ -1,11 +1,11 @@
 // /recall import: brings in session files, shows how far it is, and says what it left out.
 
-import { readdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { readdirSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { matchesKey } from "@earendil-works/pi-tui";
 import type { ImportOptions, ImportReport } from "../../index.js";
-import { expandHome } from "../config.ts";
+import { expandHome, storePath } from "../config.ts";
 import { harmless, megabytes, tilde } from "../format.ts";
 import { type Memory, say } from "../memory.ts";
 import { number, type Words } from "../words.ts";
@@ -16,8 +16,9 @@ const STATUS = "memory";
 const DRAW_MS = 150;
 /** Before this long the time left is not told: the first files say little about the rest. */
 const TELLING_MS = 500;
-/** Lines left out that the report names; the rest are counted. */
+/** Lines left out that a notice names, and the file that names all of them when there are more. */
 const NAMED = 10;
+const LIST = "import-left-out.txt";
 /** Paths that are offered. */
 const OFFERED = 20;
 
@@ -52,7 +53,10 @@ export async function importSessions(
 			unlisten();
 			status(ctx, undefined);
 		})
-		.then((report): Answer => ({ text: reportText(report, memory.words), data: report }));
+		.then((report): Answer => {
+			const named = ctx.hasUI ? NAMED : Number.POSITIVE_INFINITY;
+			return { text: reportText(report, memory.words, named), data: report };
+		});
 	if (!ctx.hasUI) return done;
 	// pi stays usable meanwhile, and a second command cancels.
 	done.then(
@@ -104,20 +108,33 @@ export function pathsFor(begun: string): { value: string; label: string }[] {
 		.map((label) => ({ value: folder + label, label }));
 }
 
-/** An import's report for a person. */
-export function reportText(report: ImportReport, words: Words): string {
+/** An import's report for a person, with so many of the lines left out; where there are more, a file has them all. */
+function reportText(report: ImportReport, words: Words, most: number): string {
 	if (report.files === 0) return words.noFiles(report.folders.map((folder) => tilde(folder)).join(", "));
 	const unknown = Object.entries(report.unknownTypes).map(([type, count]) => `${type} × ${number(count)}`);
-	const named = report.skipped.slice(0, NAMED);
+	const skipped = report.skipped.map(
+		({ file, line, reason }) => `  ${tilde(file)}${line ? `:${line}` : ""}: ${reason}`,
+	);
 	return harmless(
 		[
 			words.imported(report.stored, report.sessions, report.files, (report.elapsedMs / 1000).toFixed(1)),
 			...(report.duplicates > 0 ? [words.duplicates(report.duplicates)] : []),
-			...(report.skipped.length > 0 ? [words.skipped(report.skipped.length)] : []),
-			...named.map(({ file, line, reason }) => `  ${tilde(file)}${line ? `:${line}` : ""}: ${reason}`),
-			...(report.skipped.length > NAMED ? [`  ${words.andMore(report.skipped.length - NAMED)}`] : []),
+			...(skipped.length > 0 ? [words.skipped(skipped.length)] : []),
+			...skipped.slice(0, most),
+			...(skipped.length > most ? [`  ${othersOf(skipped, most, words)}`] : []),
 			...(unknown.length > 0 ? [words.unknownTypes(unknown.join(", "))] : []),
 			...(report.cancelled ? [words.importCancelled] : []),
 		].join("\n"),
 	);
+}
+
+/** Says where the others are: all the lines are written into a file beside the store. */
+function othersOf(lines: string[], most: number, words: Words): string {
+	const file = join(dirname(storePath()), LIST);
+	try {
+		writeFileSync(file, `${harmless(lines.map((line) => line.trim()).join("\n"))}\n`, { mode: 0o600 });
+	} catch {
+		return words.andMore(lines.length - most);
+	}
+	return words.moreIn(lines.length - most, tilde(file));
 }
