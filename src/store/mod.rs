@@ -57,6 +57,20 @@ const CAPTURE_WAIT: Duration = Duration::from_millis(100);
 /// How long everything else waits for it.
 const WAIT: Duration = Duration::from_secs(5);
 
+/// How one of the store's connections is opened.
+#[derive(Clone, Copy)]
+struct Opening {
+    /// How long it waits for the write lock.
+    wait: Duration,
+    /// Makes the file when it is not there.
+    creates: bool,
+}
+
+/// The event loop's, the background's, and upkeep's: what nobody asked for makes no file.
+const FRONT: Opening = Opening { wait: CAPTURE_WAIT, creates: true };
+const BACK: Opening = Opening { wait: WAIT, creates: true };
+const UPKEEP: Opening = Opening { wait: WAIT, creates: false };
+
 /// How a store is opened.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -100,11 +114,11 @@ impl Store {
         };
         let private = session::Private::new(&options.exclude_folders)?;
         let upkeep = upkeep::Upkeep::default();
-        let (front, notice) = match Held::open(&path, CAPTURE_WAIT, &upkeep) {
+        let (front, notice) = match Held::open(&path, FRONT, &upkeep) {
             // Damage met right at the door: what can be saved is saved before anything else.
             Err(error) if error.kind() == Kind::Corrupt && path.is_file() => {
                 let notice = salvage::salvage(&path)?;
-                (Held::open(&path, CAPTURE_WAIT, &upkeep)?, Some(notice))
+                (Held::open(&path, FRONT, &upkeep)?, Some(notice))
             }
             other => {
                 let front = other?;
@@ -175,7 +189,7 @@ impl Store {
     /// Runs a short read on the event loop's connection.
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.front);
-        let result = self.held(&mut guard, CAPTURE_WAIT).and_then(|held| work(&held.connection));
+        let result = self.held(&mut guard, FRONT).and_then(|held| work(&held.connection));
         drop(guard);
         self.anew_after_refusal(result)
     }
@@ -189,7 +203,7 @@ impl Store {
     fn write_once<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.front);
         loop {
-            let held = self.opened(&mut guard, CAPTURE_WAIT)?;
+            let held = self.opened(&mut guard, FRONT)?;
             let turn = self.turn.first();
             let begun = Writing::begin(&held.connection);
             // A repair may have set this file aside, while we waited for the lock at the latest.
@@ -208,8 +222,12 @@ impl Store {
 
     /// Runs work on the background's connection, opening it at first use.
     fn in_background<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        self.on_back(BACK, work)
+    }
+
+    fn on_back<T>(&self, opening: Opening, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.back);
-        let result = self.held(&mut guard, WAIT).and_then(|held| {
+        let result = self.held(&mut guard, opening).and_then(|held| {
             *lock(&self.ground) = held.place;
             work(&mut held.connection)
         });
@@ -234,19 +252,19 @@ impl Store {
     }
 
     /// The connection, opened anew when it is not open or its file is no longer the one at the store's path.
-    fn held<'a>(&self, guard: &'a mut Option<Held>, wait: Duration) -> Result<&'a mut Held> {
+    fn held<'a>(&self, guard: &'a mut Option<Held>, opening: Opening) -> Result<&'a mut Held> {
         if guard.as_ref().is_some_and(|held| held.place != Place::of(&self.path)) {
             *guard = None;
         }
-        self.opened(guard, wait)
+        self.opened(guard, opening)
     }
 
-    fn opened<'a>(&self, guard: &'a mut Option<Held>, wait: Duration) -> Result<&'a mut Held> {
+    fn opened<'a>(&self, guard: &'a mut Option<Held>, opening: Opening) -> Result<&'a mut Held> {
         if self.is_closing() {
             return Err(closed());
         }
         if guard.is_none() {
-            *guard = Some(Held::open(&self.path, wait, &self.upkeep)?);
+            *guard = Some(Held::open(&self.path, opening, &self.upkeep)?);
         }
         guard.as_mut().ok_or_else(closed)
     }
@@ -306,9 +324,9 @@ struct Held {
 }
 
 impl Held {
-    fn open(path: &Path, wait: Duration, upkeep: &upkeep::Upkeep) -> Result<Held> {
-        let _door = salvage::Door::enter(path, wait)?;
-        let mut connection = open::open(path, wait)?;
+    fn open(path: &Path, opening: Opening, upkeep: &upkeep::Upkeep) -> Result<Held> {
+        let _door = salvage::Door::enter(path, opening.wait)?;
+        let mut connection = open::open(path, opening)?;
         upkeep.watch(&mut connection)?;
         Ok(Held { connection, place: Place::of(path) })
     }

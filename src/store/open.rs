@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, ffi};
 
-use super::{rebuild, schema, upgrade};
+use super::{Opening, rebuild, schema, upgrade};
 use crate::error::{Error, Kind, Result};
 
 /// `PI_MEMORY_DB`, else `~/.pi/memory/sessions.db`.
@@ -21,10 +21,14 @@ pub(super) fn default_path() -> Result<PathBuf> {
     Ok(home.join(".pi").join("memory").join("sessions.db"))
 }
 
-/// A connection to the store at `path`, which is created when it is not there.
-pub(super) fn open(path: &Path, wait: Duration) -> Result<Connection> {
-    prepare_folder(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+/// A connection to the store at `path`.
+pub(super) fn open(path: &Path, opening: Opening) -> Result<Connection> {
+    let wait = opening.wait;
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if opening.creates {
+        prepare_folder(path)?;
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
     let connect = || {
         let mut connection = connection(path, flags)?;
         configure(&mut connection, wait)?;
@@ -32,7 +36,9 @@ pub(super) fn open(path: &Path, wait: Duration) -> Result<Connection> {
     };
     let had_log = has_log(path);
     let connected = match connect() {
-        Err(error) if is_about_shared_memory(&error) && !had_log && do_without_log(path).is_ok() => connect(),
+        Err(error) if opening.creates && is_about_shared_memory(&error) && !had_log && do_without_log(path).is_ok() => {
+            connect()
+        }
         other => other,
     };
     let mut connection = connected.map_err(|error| at(path, error))?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Store, WAIT, schema, time};
+use super::{BACK, Store, schema, time};
 use crate::error::Result;
 
 /// The store in figures.
@@ -50,7 +50,7 @@ impl Store {
         });
         let bytes = bytes.sum();
         let mut own = None;
-        let connection = self.held(&mut own, WAIT)?.connection.unchecked_transaction()?;
+        let connection = self.held(&mut own, BACK)?.connection.unchecked_transaction()?;
         let (messages, sessions, projects) = connection.query_row(
             "select coalesce(sum(messages), 0), count(*), count(distinct project) from session where messages > 0",
             [],

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::{Held, Store, Writing, index, lock};
+use super::{Held, Opening, Store, UPKEEP, Writing, index, lock};
 use crate::error::{Kind, Result};
 
 /// Nothing written for this long is a pause.
@@ -37,7 +37,11 @@ const ROUNDS: u32 = 4;
 const GIVEN_BACK: u32 = 64;
 
 /// A checkpoint that would have to wait for somebody is for the next time: captures wait behind it.
-const NO_WAIT: Duration = Duration::ZERO;
+const COPIER: Opening = Opening { wait: Duration::ZERO, ..UPKEEP };
+
+/// A step that the disk or another process refused is tried again after a while, and later each time.
+const RETRY: Duration = Duration::from_millis(250);
+const LATEST_RETRY: Duration = Duration::from_secs(8);
 
 #[derive(Default)]
 pub(super) struct Upkeep {
@@ -123,6 +127,11 @@ impl Upkeep {
         None
     }
 
+    /// Waits for a while, or for the store to close.
+    fn rest(&self, time: Duration) {
+        drop(self.changed.wait_timeout(lock(&self.written), time));
+    }
+
     /// Forgets the writes seen to, unless others came meanwhile.
     fn done(&self, since: Instant) {
         let mut written = lock(&self.written);
@@ -150,6 +159,7 @@ enum Occasion {
 /// A panic in here must not become pi's.
 fn run(store: &Weak<Store>) {
     let mut copier = None;
+    let mut retry = RETRY;
     loop {
         let Some(store) = store.upgrade() else { return };
         if store.is_closing() {
@@ -159,10 +169,20 @@ fn run(store: &Weak<Store>) {
         let since = Instant::now();
         let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.keep_up(occasion, &mut copier)));
         match worked {
-            Ok(Ok(true)) => {}
-            // A capture that found the store locked is not left waiting for the next one.
-            Ok(Err(_)) if !lock(&store.late).is_empty() => std::thread::sleep(PATIENCE),
-            // Done, or a failure that the next write's own error will tell: rest until something is written again.
+            Ok(Ok(more)) => {
+                retry = RETRY;
+                if !more {
+                    store.upkeep.done(since);
+                }
+            }
+            // The cause may go away: neither a capture that found the store locked nor half an index waits for a write.
+            // Where the file itself is gone, there is nothing to keep up until somebody writes.
+            Ok(Err(error)) if matches!(error.kind(), Kind::Busy | Kind::Io) && store.path.exists() => {
+                copier = None;
+                store.upkeep.rest(retry);
+                retry = LATEST_RETRY.min(2 * retry);
+            }
+            // What the next write's own error will tell.
             _ => store.upkeep.done(since),
         }
     }
@@ -174,7 +194,7 @@ impl Store {
         self.capture_late()?;
         let importing = self.upkeep.is_importing();
         let few = if importing { IMPORTED_SEGMENTS } else { SEGMENTS };
-        let more = self.in_background(|connection| {
+        let more = self.on_back(UPKEEP, |connection| {
             if self.rebuild_step(connection)? {
                 return Ok(true);
             }
@@ -219,7 +239,7 @@ impl Store {
 
     /// The connection that copies the log: on one of its own it is in nobody's way.
     fn copier<'a>(&self, copier: &'a mut Option<Held>) -> Result<&'a mut Held> {
-        let held = self.held(copier, NO_WAIT)?;
+        let held = self.held(copier, COPIER)?;
         held.connection.pragma_update(None, "journal_size_limit", LONGEST)?;
         Ok(held)
     }
@@ -309,5 +329,49 @@ fn unless_busy<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Err(error) if error.kind() == Kind::Busy => Ok(None),
         other => other.map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::rebuild;
+    use crate::store::testing::{Place, bare};
+
+    /// Waits until it is so.
+    fn eventually(holds: impl Fn() -> bool) -> bool {
+        (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            holds()
+        })
+    }
+
+    #[test]
+    fn half_an_index_goes_on_by_itself_when_what_refused_a_step_is_gone() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "zebra"));
+        assert!(eventually(|| lock(&place.store.upkeep.written).first.is_none()));
+        let (path, aside) = (place.store.path().to_owned(), place.path("aside.db"));
+        let upkeep_waits = lock(&place.store.back);
+        place.store.writing(rebuild::begin).unwrap();
+        std::fs::rename(&path, &aside).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        drop(upkeep_waits);
+        std::thread::sleep(2 * RETRY);
+        std::fs::remove_dir(&path).unwrap();
+        std::fs::rename(&aside, &path).unwrap();
+        assert!(eventually(|| place.finds("zebra") == 1));
+    }
+
+    #[test]
+    fn a_folder_that_is_removed_is_not_made_anew() {
+        let place = Place::new();
+        place.capture("s", &bare(1, "one"));
+        let folder = place.store.path().parent().unwrap().to_owned();
+        place.store.let_go();
+        std::fs::remove_dir_all(&folder).unwrap();
+        place.store.upkeep.note(&place.store.me);
+        assert!(eventually(|| lock(&place.store.upkeep.written).first.is_none()));
+        assert!(!folder.exists());
     }
 }

@@ -6,7 +6,7 @@ use lru::LruCache;
 use rusqlite::{Connection, OptionalExtension, named_params};
 use sha1::{Digest, Sha1};
 
-use super::{Store, index, rebuild, session};
+use super::{Store, UPKEEP, index, rebuild, session};
 use crate::error::{Error, Kind, Result};
 use crate::message::{Body, Entry, Kept, Role};
 
@@ -72,7 +72,7 @@ impl Store {
     pub(super) fn capture_late(&self) -> Result<()> {
         loop {
             let Some((session, entry)) = super::lock(&self.late).first().cloned() else { return Ok(()) };
-            self.in_background(|connection| {
+            self.on_back(UPKEEP, |connection| {
                 self.slot(connection, |connection, _| self.take_in(connection, &session, &entry, None))
             })?;
             // Only now: what could not be stored stays for the next time.
