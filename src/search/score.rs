@@ -95,6 +95,9 @@ const FURTHER: usize = 50;
 /// Text read at once, in bytes: some thirty of the longest messages.
 pub(super) const READ: usize = 2 << 20;
 
+/// Text after which a few messages are enough: long ones would otherwise make a search slow.
+const ENOUGH: usize = READ / 4;
+
 /// A message that was read.
 #[derive(Clone, Debug)]
 pub(super) struct Scored {
@@ -137,14 +140,14 @@ impl Candidates {
         let mut out = Candidates::default();
         let Weights { prune, reach, candidates, .. } = *reader.job.weights;
         // A phrase of common words is in few of its candidates: reading on tells only how many more there are.
-        let enough = if reader.job.matcher.has_quotes() { READ / 4 } else { READ };
+        let few = if reader.job.matcher.has_quotes() { PAGE } else { ALWAYS };
         let least = prune * anchors.candidates.first().map_or(0.0, |&(_, weight)| weight);
         let mut best = Best::default();
         for &(id, weight) in &anchors.candidates {
             let cannot_matter = weight < least || reach * (weight + anchors.unread) < best.last();
             if out.messages.len() >= candidates
                 || reader.read > READ
-                || reader.read > enough && out.messages.len() >= PAGE
+                || reader.read > ENOUGH && out.messages.len() >= few
                 || cannot_matter && out.messages.len() >= ALWAYS
             {
                 break;
