@@ -74,7 +74,7 @@ export async function forget(memory: Memory, rest: string, ctx: ExtensionCommand
 		return { text: `${question}\n${words.forgetAgain(`/recall forget ${rest} ${CONSENT}`)}`, data: would };
 	}
 	const report = await store.forget(conditions);
-	const still = report.stillIn.map((file) => tilde(file));
+	const still = report.stillIn.map((file) => `  ${tilde(file)}`);
 	const lines = [
 		words.forgotten(words.messages(report.messages)),
 		...(still.length > 0 ? [words.forgetStillIn, ...still] : []),
