@@ -1,15 +1,20 @@
 //! Reads a session file line by line, from where it was left.
 //!
-//! A line may hold more than one entry, or broken ones: [`crate::message::records`] takes it apart.
+//! A line may hold more than one entry, or broken ones: [`crate::message::records`] takes it apart. Of a huge line the
+//! ends of its longest strings are passed over while it is read: so much of a text is never kept, and most are results of
+//! tools, of which nothing is.
 
 use std::io::{self, Read};
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use crate::message;
 
 /// Bytes read at once, and what the buffer shrinks back to after a longer line.
 const CHUNK: usize = 256 << 10;
+/// A line longer than this is huge, and this much of a string is more than is kept of any, however it is escaped.
+const HUGE: usize = 1 << 20;
+const STRING: usize = 256 << 10;
 
 /// A line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +24,8 @@ pub struct Record<'a> {
     /// The place in the file of its first byte, and of the first byte after it and its line end.
     pub start: u64,
     pub end: u64,
-    /// The line without its line feed; a carriage return or NUL bytes around it are blanks to the parser.
+    /// The line without its line feed, and without the ends of huge strings; a carriage return or NUL bytes around it
+    /// are blanks to the parser.
     pub bytes: &'a [u8],
     /// False for a last line without line end that is whole all the same.
     pub terminated: bool,
@@ -36,12 +42,70 @@ pub struct Lines<R> {
     /// The place in the file of `start`, and its line's number.
     offset: u64,
     line: u64,
+    squeeze: Squeeze,
+}
+
+/// How far a huge line was gone through for long strings.
+#[derive(Default)]
+struct Squeeze {
+    /// Bytes of the line gone through and held, and bytes passed over.
+    done: usize,
+    passed: u64,
+    /// Within a string, its length so far.
+    string: Option<usize>,
+    /// After a backslash: whether that was held.
+    escaped: Option<bool>,
+}
+
+impl Squeeze {
+    /// Goes through more of the line; how much of it stays.
+    fn go(&mut self, line: &mut [u8]) -> usize {
+        let (mut from, mut to) = (self.done, self.done);
+        while let Some(rest) = line.get(from..).filter(|rest| !rest.is_empty()) {
+            let (run, held) = match self.string {
+                None => {
+                    let quote = memchr(b'"', rest);
+                    self.string = quote.map(|_| 0);
+                    let run = quote.map_or(rest.len(), |quote| quote + 1);
+                    (run, run)
+                }
+                Some(length) => {
+                    let room = STRING.saturating_sub(length);
+                    let (run, held) = match (self.escaped.take(), memchr2(b'"', b'\\', rest)) {
+                        (Some(held), _) => (1, usize::from(held)),
+                        (None, Some(0)) if rest.first() == Some(&b'"') => {
+                            self.string = None;
+                            (1, 1)
+                        }
+                        (None, Some(0)) => {
+                            self.escaped = Some(room > 0);
+                            (1, room.min(1))
+                        }
+                        (None, found) => {
+                            let run = found.unwrap_or(rest.len());
+                            (run, run.min(room))
+                        }
+                    };
+                    self.string = self.string.map(|length| length + held);
+                    (run, held)
+                }
+            };
+            if from != to {
+                line.copy_within(from..from + held, to);
+            }
+            (from, to) = (from + run, to + held);
+        }
+        self.passed += (line.len() - to) as u64;
+        self.done = to;
+        to
+    }
 }
 
 impl<R: Read> Lines<R> {
     /// Reads on at `offset`, which is in line number `line`; `source` must be placed there.
     pub fn new(source: R, offset: u64, line: u64) -> Self {
-        Lines { source, buffer: Vec::new(), start: 0, filled: 0, searched: 0, offset, line }
+        let squeeze = Squeeze::default();
+        Lines { source, buffer: Vec::new(), start: 0, filled: 0, searched: 0, offset, line, squeeze }
     }
 
     /// Where to go on the next time: the first byte not yielded, and its line's number.
@@ -61,6 +125,11 @@ impl<R: Read> Lines<R> {
                     continue;
                 }
                 return Ok(Some(self.take(length, true)));
+            }
+            if self.filled - self.start > HUGE
+                && let Some(line) = self.buffer.get_mut(self.start..self.filled)
+            {
+                self.filled = self.start + self.squeeze.go(line);
             }
             self.searched = self.filled;
             if self.fill()? == 0 {
@@ -88,7 +157,7 @@ impl<R: Read> Lines<R> {
     fn pass(&mut self, length: usize) {
         self.start += length;
         self.searched = self.start;
-        self.offset += length as u64;
+        self.offset += length as u64 + std::mem::take(&mut self.squeeze).passed;
     }
 
     /// Reads more behind what is there; 0 at the end of the file.
@@ -193,12 +262,33 @@ mod tests {
 
     #[test]
     fn a_long_line_is_read_and_its_memory_given_back() {
-        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(20 * CHUNK));
+        let long = format!("[{}0]", "1,".repeat(10 * CHUNK));
         let file = format!("{long}\n{}", "{}\n".repeat(CHUNK));
         let mut lines = Lines::new(file.as_bytes(), 0, 1);
         assert_eq!(lines.next_line().expect("readable").map(|record| record.bytes.len()), Some(long.len()));
         while lines.next_line().expect("readable").is_some() {}
         assert_eq!(lines.position(), (file.len() as u64, CHUNK as u64 + 2));
         assert!(lines.buffer.capacity() <= 4 * CHUNK);
+    }
+
+    #[test]
+    fn of_a_huge_line_no_more_is_held_than_is_kept() {
+        let rules = message::Rules::default();
+        for piece in ["x", r#"\\\""#, r"\u4e2d", "中\\n", r"\ud83d\ude00"] {
+            let huge = piece.repeat(3 * HUGE / piece.len());
+            let line = format!(
+                r#"{{"type":"message","id":"a","message":{{"role":"assistant","content":[{{"type":"text","text":"{huge}"}},{{"type":"toolCall","name":"t","arguments":{{"a":"{huge}"}}}}]}}}}"#
+            );
+            let file = format!("{{}}\n{line}\n{{}}");
+            for step in [100_003, 1 << 20] {
+                let mut lines = Lines::new(Slowly(file.as_bytes(), step), 0, 1);
+                lines.next_line().expect("readable").expect("the first");
+                let record = lines.next_line().expect("readable").expect("the huge one");
+                assert_eq!((record.start, record.end), (3, 4 + line.len() as u64));
+                assert_eq!(message::parse(record.bytes, &rules), message::parse(line.as_bytes(), &rules));
+                assert_eq!(lines.next_line().expect("readable").map(|last| last.start), Some(4 + line.len() as u64));
+                assert!(lines.buffer.capacity() <= 4 * HUGE);
+            }
+        }
     }
 }
