@@ -853,7 +853,25 @@ fn plain<T: DeserializeOwned>(env: &Env, value: Option<Unknown>, name: &str) -> 
         },
         None => "{}".to_owned(),
     };
-    serde_json::from_str(&json).map_err(|error| invalid(format!("{name}: {error}")))
+    serde_json::from_str(&repaired(json)).map_err(|error| invalid(format!("{name}: {error}")))
+}
+
+/// `JSON.stringify` escapes lone surrogates only: they are replaced, as in what is stored.
+fn repaired(json: String) -> String {
+    if !json.contains("\\ud") {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json.as_str();
+    while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
+        out.push_str(before);
+        let lone = escape.starts_with("\\ud");
+        let Some((escape, after)) = escape.split_at_checked(if lone { 6 } else { 2 }) else { break };
+        out.push_str(if lone { "\\ufffd" } else { escape });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }
 
 /// Sets `cancel` when the signal is aborted.

@@ -237,3 +237,13 @@ test("a condition that is not understood is refused, not left out", async (t) =>
 	assert.throws(() => store.search("kept", { since: Number.NaN }), { code: "INVALID_ARGUMENT" });
 	assert.equal(store.search("kept", { since: undefined }).hits.length, 1);
 });
+
+test("a lone surrogate in what is asked is read as in what is stored, and elsewhere matches nothing", (t) => {
+	const store = storeFor(t);
+	store.begin(session("s1", { cwd: "/code/\ud800\\\\ud" }));
+	store.capture("s1", user("zebra"));
+	const hits = (options) => store.search("zebra", options).hits.length;
+	assert.equal(hits({ project: "/code/\udc00\\\\ud" }), 1);
+	assert.equal(hits({ project: "/code/\ud800" }), 0);
+	assert.equal(hits({ exclude: ["\ud800"] }), 1);
+});
