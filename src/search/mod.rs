@@ -272,8 +272,12 @@ fn rank_further(
     wanted: usize,
 ) -> Result<()> {
     let Job { options, weights, matcher, .. } = *reader.job;
-    // A phrase may be in none of its candidates; each page may look further for it.
-    let most = if matcher.has_quotes() { score::READ * (1 + options.offset / score::PAGE) } else { usize::MAX };
+    // A phrase may be in none of its candidates.
+    let most = match (matcher.has_quotes(), options.offset) {
+        (false, _) => usize::MAX,
+        (true, 0) => score::READ,
+        (true, _) => 2 * score::READ,
+    };
     while scored.messages.len() < wanted && scored.unread(anchors) > 0 && reader.read < most {
         let from = scored.messages.len();
         scored.further(reader, anchors)?;
