@@ -47,7 +47,7 @@ const home = new Home(mkdtempSync(join(tmpdir(), "pi-memory-screen-")));
 try {
 	if (!values.store) await fill();
 	const env = values.store ? { PI_MEMORY_DB: resolve(values.store) } : {};
-	const terminal = await Terminal.open(undefined, home, { cols: 120, rows: 40, env });
+	const terminal = await Terminal.open(home, { cols: 120, rows: 40, env });
 	const opens = [];
 	const pressed = [];
 	for (let n = 0; n < OPENINGS; n++) {

@@ -54,7 +54,7 @@ for (const shot of SHOTS) {
 	try {
 		writePast(home);
 		await home.print("/recall import");
-		const terminal = await Terminal.open(undefined, home, shot);
+		const terminal = await Terminal.open(home, shot);
 		await terminal.recall(shot.words);
 		await terminal.until(/→ /);
 		await terminal.send(KEYS.down);

@@ -26,10 +26,16 @@ const PATIENCE_MS = 60_000;
 
 /** A home folder with a project in it, and pi to run there. */
 export class Home {
+	/** What still runs in it and has to end before it goes. */
+	ending = [];
+
 	/** A home that goes when the test ends. */
 	static for(test, settings) {
 		const home = new Home(mkdtempSync(join(tmpdir(), "pi-memory-")), settings);
-		test.after(() => rmSync(home.dir, { recursive: true, force: true, maxRetries: 5 }));
+		test.after(async () => {
+			for (const end of home.ending) await end();
+			rmSync(home.dir, { recursive: true, force: true, maxRetries: 5 });
+		});
 		return home;
 	}
 

@@ -13,7 +13,7 @@ const { ctrl } = KEYS;
 /** pi with the past in its store, /recall open on these words. */
 async function recalling(t, words, options) {
 	const past = await homeWith(t, writePast);
-	const pi = await Terminal.open(t, past.home, options);
+	const pi = await Terminal.open(past.home, options);
 	await pi.recall(words);
 	await pi.until(/→ /);
 	return { pi, ...past };
@@ -48,7 +48,7 @@ test("Enter on a session of another folder goes there as pi does", async (t) => 
 test("a session whose folder is gone is resumed as pi asks", async (t) => {
 	const past = await homeWith(t, writePast);
 	renameSync(`${past.home.dir}/申请`, `${past.home.dir}/moved`);
-	const pi = await Terminal.open(t, past.home);
+	const pi = await Terminal.open(past.home);
 	await pi.recall("护照");
 	await pi.until(/→ /);
 	await pi.send(KEYS.enter);
@@ -135,7 +135,7 @@ test("forgetting shows what will go, asks, and then it is gone", async (t) => {
 test("when pi's file is gone, what was said is read here and taken into a new session", async (t) => {
 	const past = await homeWith(t, writePast);
 	renameSync(past.cache, `${past.cache}.gone`);
-	const pi = await Terminal.open(t, past.home);
+	const pi = await Terminal.open(past.home);
 	await pi.recall("hash ring");
 	await pi.until(/→ /);
 	await pi.send(KEYS.enter);
@@ -150,7 +150,7 @@ test("a file that holds another session now, or an entry no more, is not opened"
 	const lines = readFileSync(past.cache, "utf8").split("\n");
 	writeFileSync(past.cache, [lines[0].replace("cache", "other"), ...lines.slice(1)].join("\n"));
 	writeFileSync(past.notes, `${readFileSync(past.notes, "utf8").split("\n")[0]}\n`);
-	const pi = await Terminal.open(t, past.home);
+	const pi = await Terminal.open(past.home);
 	await pi.recall("hash ring");
 	await pi.until(/→ /);
 	await pi.send(KEYS.enter);
@@ -164,7 +164,7 @@ test("a file that holds another session now, or an entry no more, is not opened"
 test("pi's own keybindings are followed", async (t) => {
 	const past = await homeWith(t, writePast);
 	writeFileSync(`${past.home.agent}/keybindings.json`, JSON.stringify({ "app.session.fork": "ctrl+g" }));
-	const pi = await Terminal.open(t, past.home);
+	const pi = await Terminal.open(past.home);
 	await pi.recall("hash ring");
 	await pi.until(/\^g fork/);
 	await pi.send(ctrl("g"));
@@ -175,7 +175,7 @@ test("an empty store offers the import, with how many sessions wait, and takes i
 	const { Home } = await import("../host/pi.mjs");
 	const home = Home.for(t);
 	writePast(home);
-	const pi = await Terminal.open(t, home);
+	const pi = await Terminal.open(home);
 	await pi.recall("");
 	await pi.until(/3 session files of pi's are waiting: enter imports them/);
 	await pi.send(KEYS.enter);
@@ -183,15 +183,15 @@ test("an empty store offers the import, with how many sessions wait, and takes i
 });
 
 /** pi with so much to import that there is time to cancel it. */
-async function withMuchToImport(t) {
+async function withMuchToImport(t, files = 500) {
 	const { Home } = await import("../host/pi.mjs");
 	const home = Home.for(t);
 	const words = "words that take their time to be cut and kept ".repeat(20);
-	for (let file = 0; file < 500; file++) {
+	for (let file = 0; file < files; file++) {
 		const says = Array.from({ length: 50 }, (_, n) => ["user", `${file} ${n} ${words}`]);
 		writeSession(home, { id: `0199c0de-${String(file).padStart(4, "0")}-7000-8000-000000000000`, says });
 	}
-	return Terminal.open(t, home, { cols: 120 });
+	return Terminal.open(home, { cols: 120 });
 }
 
 test("an import shows how far it is, and Esc cancels it", async (t) => {
@@ -206,9 +206,9 @@ test("an import shows how far it is, and Esc cancels it", async (t) => {
 });
 
 test("a second command cancels an import, and pi answers meanwhile", async (t) => {
-	const pi = await withMuchToImport(t);
+	const pi = await withMuchToImport(t, 2_000);
 	await pi.command("/recall import");
-	await pi.until(/importing \d+\/500 files/);
+	await pi.until(/importing \d+\/2,000 files/);
 	await pi.command("hello meanwhile");
 	await pi.until(/hello meanwhile[\s\S]*ok[\s\S]*importing/);
 	await pi.command("/recall import");

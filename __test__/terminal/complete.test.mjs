@@ -9,7 +9,7 @@ import { homeWith, KEYS, Terminal } from "./terminal.mjs";
 
 async function typing(t) {
 	const { home } = await homeWith(t, writePast);
-	return { home, pi: await Terminal.open(t, home) };
+	return { home, pi: await Terminal.open(home) };
 }
 
 test("every subcommand is offered with what it does", async (t) => {

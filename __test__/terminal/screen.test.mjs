@@ -10,7 +10,7 @@ for (const [cols, rows] of SIZES) {
 
 	test(`opening, typing, narrowing and finding nothing ${at}`, async (t) => {
 		const { home } = await homeWith(t, writePast);
-		const pi = await Terminal.open(t, home, { cols, rows });
+		const pi = await Terminal.open(home, { cols, rows });
 		await pi.recall();
 		await pi.shows("latest");
 		await pi.type("gigabyte cache");
@@ -37,7 +37,7 @@ for (const [cols, rows] of SIZES) {
 			writeSession(home, { id: "0199c0de-many-7000-8000-000000000004", name: "Otters", says });
 			return {};
 		});
-		const pi = await Terminal.open(t, home, { cols, rows });
+		const pi = await Terminal.open(home, { cols, rows });
 		await pi.recall("otter");
 		for (let n = 0; n < 120; n++) pi.pty.write(KEYS.down);
 		const screen = await pi.until(/→ you otter number/);
@@ -58,7 +58,7 @@ for (const [cols, rows] of SIZES) {
 			});
 			return {};
 		});
-		const pi = await Terminal.open(t, home, { cols, rows });
+		const pi = await Terminal.open(home, { cols, rows });
 		const before = pi.raw.length;
 		await pi.recall("otter");
 		await pi.shows("hostile");
@@ -72,7 +72,7 @@ for (const [cols, rows] of SIZES) {
 
 test("a filter alone lists what meets it, the latest first", async (t) => {
 	const { home } = await homeWith(t, writePast);
-	const pi = await Terminal.open(t, home);
+	const pi = await Terminal.open(home);
 	await pi.recall();
 	await pi.type("role:user project:project");
 	await pi.until(/4 messages in 2 sessions/);
@@ -91,7 +91,7 @@ test("a filter alone lists what meets it, the latest first", async (t) => {
 
 test("session: is completed by name, and the id says which it is", async (t) => {
 	const { home } = await homeWith(t, writePast);
-	const pi = await Terminal.open(t, home);
+	const pi = await Terminal.open(home);
 	await pi.recall();
 	await pi.type("shard session:签");
 	await pi.until(/tab 签证材料/);
@@ -109,7 +109,7 @@ test("hits of a session that say nearly the same are one line, which counts them
 		writeSession(home, { id: "0199c0de-edit-7000-8000-000000000006", says: [["user", "mend the otter"], ...says] });
 		return {};
 	});
-	const pi = await Terminal.open(t, home);
+	const pi = await Terminal.open(home);
 	await pi.recall("otter");
 	await pi.until(/edit\(.* \+6 alike/);
 	assert.equal(pi.screen().match(/ pi .*edit\(/g).length, 1);
@@ -118,7 +118,7 @@ test("hits of a session that say nearly the same are one line, which counts them
 
 test("a resize repaints without rubbish, and the query and the selection stay", async (t) => {
 	const { home } = await homeWith(t, writePast);
-	const pi = await Terminal.open(t, home, { cols: 80, rows: 24 });
+	const pi = await Terminal.open(home, { cols: 80, rows: 24 });
 	await pi.recall("分片");
 	await pi.send(KEYS.down);
 	const selected = /→ .*/.exec(pi.screen())[0].slice(0, 10);
@@ -136,7 +136,7 @@ test("a resize repaints without rubbish, and the query and the selection stay", 
 
 test("the input method's window stands at the cursor", async (t) => {
 	const { home } = await homeWith(t, writePast);
-	const pi = await Terminal.open(t, home);
+	const pi = await Terminal.open(home);
 	await pi.recall("签证");
 	const { cursorX, cursorY } = pi.emulator.buffer.active;
 	assert.deepEqual([cursorX, pi.screen().split("\n")[cursorY].trimEnd()], [6, "› 签证"]);
@@ -144,21 +144,21 @@ test("the input method's window stands at the cursor", async (t) => {
 
 test("the interface is Chinese where the locale is", async (t) => {
 	const { home } = await homeWith(t, writePast);
-	const pi = await Terminal.open(t, home, { env: { LANG: "zh_CN.UTF-8" } });
+	const pi = await Terminal.open(home, { env: { LANG: "zh_CN.UTF-8" } });
 	await pi.recall("签证");
 	await pi.shows("in-chinese");
 });
 
 test("a light theme is as readable", async (t) => {
 	const { home } = await homeWith(t, writePast, { theme: "light" });
-	const pi = await Terminal.open(t, home);
+	const pi = await Terminal.open(home);
 	await pi.recall("shard");
 	await pi.shows("light");
 });
 
 test("fullscreen mode shows the same", async (t) => {
 	const { home } = await homeWith(t, writePast, { tuiMode: "fullscreen" });
-	const pi = await Terminal.open(t, home);
+	const pi = await Terminal.open(home);
 	await pi.recall("shard");
 	assert.match(pi.screen(), /^── recall ─+\n› shard/);
 });

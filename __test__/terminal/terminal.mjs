@@ -44,9 +44,10 @@ export class Terminal {
 	lastAt = 0;
 
 	/** Starts pi in a terminal of this size, and waits until it takes input. */
-	static async open(test, home, { cols = 80, rows = 24, args = [], env = {} } = {}) {
+	static async open(home, { cols = 80, rows = 24, args = [], env = {} } = {}) {
 		const terminal = new Terminal(home, { cols, rows, args, env });
-		test?.after(() => terminal.end());
+		// Before the home goes: pi would write into it, and a test would wait for pi for ever.
+		home.ending.push(() => terminal.end());
 		await terminal.until(/fake-1/);
 		await terminal.quiet();
 		return terminal;

@@ -40,7 +40,7 @@ function colours(theme: Theme, background: Parameters<Theme["getBgAnsi"]>[0]): b
 	return !["", "\u001b[49m"].includes(theme.getBgAnsi(background));
 }
 
-/** The passage around a snippet's first mark, on at most `rows` lines of at most this width. */
+/** The passage around a snippet's first mark, on one to `rows` lines of at most this width. */
 export function passage(text: string, all: Marks, width: number, rows: number, theme: Theme): string[] {
 	const columns = Math.max(width, 4);
 	const room = columns * rows;
@@ -53,9 +53,9 @@ export function passage(text: string, all: Marks, width: number, rows: number, t
 		if (marked) marks.push([begin, clean.length]);
 	}
 	const cells = cellsOf(clean);
-	return rowsOf(clean, cells, firstCell(clean, cells, marks, room, rows), columns, rows).map(
-		({ from, to, before, after }) => before + styled(clean, from, to, marks, theme) + after,
-	);
+	const lines = rowsOf(clean, cells, firstCell(clean, cells, marks, room, rows), columns, rows);
+	if (lines.length === 0) return [""];
+	return lines.map(({ from, to, before, after }) => before + styled(clean, from, to, marks, theme) + after);
 }
 
 /** The cell to begin with: the first mark stands a third into the room, and no room is left empty at the end. */

@@ -121,6 +121,8 @@ export class RecallScreen implements Component, Focusable {
 
 	handleInput(data: string): void {
 		this.#notice = undefined;
+		clearTimeout(this.#follow);
+		this.#follow = undefined;
 		if (this.#menu) this.#choose(this.#menu, data);
 		else if (!this.#act(data)) this.#input.handleInput(data);
 		this.tui.requestRender();
@@ -425,12 +427,13 @@ export class RecallScreen implements Component, Focusable {
 
 	/** The reading view beside the list: as it was until it has followed. */
 	#readingLines(width: number, height: number): string[] {
-		clearTimeout(this.#follow);
 		if (this.#reading.isAbout(this.#list.item, this.#terms)) {
 			this.#pane = this.#reading.render(width, height, false);
 			return this.#pane;
 		}
-		this.#follow = setTimeout(() => {
+		// Frames that no key asked for, such as of an answer that streams behind the screen, put nothing off.
+		this.#follow ??= setTimeout(() => {
+			this.#follow = undefined;
 			this.#reading.show(this.#item, this.#terms);
 			this.tui.requestRender();
 		}, FOLLOW_MS);
