@@ -204,7 +204,9 @@ impl Store {
         let mut guard = lock(&self.front);
         loop {
             let held = self.opened(&mut guard, FRONT)?;
-            let turn = self.turn.first();
+            let Some(turn) = self.turn.first(CAPTURE_WAIT) else {
+                return Err(Error::new(Kind::Busy, "the memory store waits for a slow disk; it is tried again"));
+            };
             let begun = Writing::begin(&held.connection);
             // A repair may have set this file aside, while we waited for the lock at the latest.
             if held.place != Place::of(&self.path) {

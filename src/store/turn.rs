@@ -1,44 +1,100 @@
 //! Whose turn it is to write within this process: captures go first, background work gives way.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
+
+use super::lock;
 
 #[derive(Default)]
 pub(super) struct Turn {
+    /// Captures that wait, and all who wait.
+    first: AtomicUsize,
     waiting: AtomicUsize,
-    writer: Mutex<()>,
+    taken: Mutex<bool>,
+    free: Condvar,
 }
+
+/// The turn, until it is dropped.
+pub(super) struct Taken<'a>(&'a Turn);
 
 /// A background transaction's share of the write lock.
 pub(super) struct Slot<'a> {
-    turn: &'a Turn,
     since: Instant,
-    _writer: MutexGuard<'a, ()>,
+    taken: Taken<'a>,
 }
 
 impl Turn {
-    /// Takes the turn before any background work.
-    pub(super) fn first(&self) -> MutexGuard<'_, ()> {
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        let guard = super::lock(&self.writer);
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        guard
+    /// Takes the turn before any background work; `None` when that holds on to it for too long, as on a disk that is slow.
+    pub(super) fn first(&self, wait: Duration) -> Option<Taken<'_>> {
+        self.first.fetch_add(1, Ordering::SeqCst);
+        let taken = self.take(Some(wait));
+        self.first.fetch_sub(1, Ordering::SeqCst);
+        taken
     }
 
     /// Takes the turn when nobody of the event loop wants it.
     pub(super) fn after(&self) -> Slot<'_> {
-        while self.waiting.load(Ordering::SeqCst) > 0 {
-            std::thread::sleep(Duration::from_micros(50));
+        loop {
+            while self.first.load(Ordering::SeqCst) > 0 {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+            if let Some(taken) = self.take(None) {
+                return Slot { since: Instant::now(), taken };
+            }
         }
-        let writer = super::lock(&self.writer);
-        Slot { turn: self, since: Instant::now(), _writer: writer }
+    }
+
+    fn take(&self, wait: Option<Duration>) -> Option<Taken<'_>> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let since = Instant::now();
+        let mut taken = lock(&self.taken);
+        while *taken && wait.is_none_or(|wait| since.elapsed() < wait) {
+            let left = wait.map_or(super::WAIT, |wait| wait.saturating_sub(since.elapsed()));
+            taken = self.free.wait_timeout(taken, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+        let free = !*taken;
+        *taken = true;
+        drop(taken);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        free.then(|| Taken(self))
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.taken) = false;
+        // Waking nobody is a system call all the same.
+        if self.0.waiting.load(Ordering::SeqCst) > 0 {
+            self.0.free.notify_all();
+        }
     }
 }
 
 impl Slot<'_> {
     /// True when the transaction is to be committed now: its time is up or a capture waits.
     pub(super) fn is_over(&self) -> bool {
-        self.turn.waiting.load(Ordering::SeqCst) > 0 || self.since.elapsed() >= super::HOLD
+        self.taken.0.first.load(Ordering::SeqCst) > 0 || self.since.elapsed() >= super::HOLD
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_goes_first_and_waits_only_so_long() {
+        let turn = Turn::default();
+        let slot = turn.after();
+        assert!(turn.first(Duration::from_millis(1)).is_none());
+        std::thread::scope(|scope| {
+            let capture = scope.spawn(|| turn.first(super::super::WAIT).is_some());
+            while !slot.is_over() {
+                std::thread::yield_now();
+            }
+            drop(slot);
+            assert!(capture.join().unwrap());
+        });
+        drop(turn.after());
     }
 }
