@@ -7,7 +7,7 @@ import { PASSAGE_WIDGET } from "./passage.ts";
 import { showPaused } from "./pause.ts";
 
 /** In a terminal, the rest is loaded this long after the start, before anyone has typed /recall; as long again, rehearsed. */
-const WARM_MS = 500;
+const WARM_MS = 200;
 
 let loaded: Promise<typeof import("./command.ts")> | undefined;
 

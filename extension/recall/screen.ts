@@ -46,7 +46,10 @@ const FEW = 5;
 const FOLLOW_MS = 30;
 /** A look at every session's name that takes longer waits until typing has paused for so many times as long. */
 const AT_ONCE_MS = 3;
-const PATIENCE = 10;
+const PATIENCE = 20;
+/** The longest such look of this process so far; before the first, a guess. */
+let longestLook = 20;
+let looked = false;
 
 /** What the screen stands in. */
 export interface Place {
@@ -81,8 +84,6 @@ export class RecallScreen implements Component, Focusable {
 	#pane: string[] = [];
 	#follow: ReturnType<typeof setTimeout> | undefined;
 	#pause: ReturnType<typeof setTimeout> | undefined;
-	/** How long that took last; a guess before the first. */
-	#calledTook = 20;
 	#closed = false;
 
 	/** `done` is called once, with what was chosen. */
@@ -310,8 +311,8 @@ export class RecallScreen implements Component, Focusable {
 		this.#offered = this.#offers(line);
 		this.#list.show(found, again);
 		clearTimeout(this.#pause);
-		if (this.#calledTook < AT_ONCE_MS) this.#addCalled(found);
-		else this.#pause = setTimeout(() => this.#addCalled(found), PATIENCE * this.#calledTook);
+		if (longestLook < AT_ONCE_MS) this.#addCalled(found);
+		else this.#pause = setTimeout(() => this.#addCalled(found), PATIENCE * longestLook);
 		this.#fillUp(found);
 	}
 
@@ -345,8 +346,9 @@ export class RecallScreen implements Component, Focusable {
 		} catch {
 			// The hits are shown without them.
 		}
-		// One look may end early: only several quick ones are believed.
-		this.#calledTook = Math.max(performance.now() - start, this.#calledTook / 2);
+		const took = performance.now() - start;
+		longestLook = looked ? Math.max(longestLook, took) : took;
+		looked = true;
 	}
 
 	/** An empty or nearly empty store: how many sessions wait to be imported. */
