@@ -24,8 +24,6 @@ pub mod time;
 mod turn;
 mod upgrade;
 mod upkeep;
-#[cfg(unix)]
-mod vfs;
 mod write;
 
 use std::path::{Path, PathBuf};

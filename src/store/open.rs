@@ -30,7 +30,7 @@ pub(super) fn open(path: &Path, opening: Opening) -> Result<Connection> {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
     let connect = || {
-        let mut connection = connection(path, flags)?;
+        let mut connection = Connection::open_with_flags(path, flags)?;
         configure(&mut connection, wait)?;
         Ok(connection)
     };
@@ -45,15 +45,6 @@ pub(super) fn open(path: &Path, opening: Opening) -> Result<Connection> {
     keep_private(path);
     settle_schema(&mut connection, path)?;
     Ok(connection)
-}
-
-/// Elsewhere nothing was measured, and SQLite's own file access has to do.
-fn connection(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    #[cfg(unix)]
-    if let Some(vfs) = super::vfs::name() {
-        return Connection::open_with_flags_and_vfs(path, flags, vfs);
-    }
-    Connection::open_with_flags(path, flags)
 }
 
 fn at(path: &Path, error: rusqlite::Error) -> Error {
