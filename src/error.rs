@@ -1,6 +1,7 @@
 //! What can go wrong, said so that a person can act on it.
 
 use std::fmt;
+use std::path::Path;
 
 /// The kind of an [`Error`]; in JavaScript it is the error's `code`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,11 @@ impl Error {
         Error { kind, message: message.into() }
     }
 
+    /// A file or folder refused: `what` could not be done with it, for the system's reason.
+    pub(crate) fn io(path: &Path, what: &str, error: &std::io::Error) -> Self {
+        Error::new(Kind::Io, format!("{}: {what} ({error})", path.display()))
+    }
+
     /// What sort of failure this is.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -92,11 +98,5 @@ impl From<rusqlite::Error> for Error {
             _ => "the memory store failed",
         };
         Error::new(kind, format!("{advice} ({error})"))
-    }
-}
-
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        Error::new(Kind::Io, error.to_string())
     }
 }

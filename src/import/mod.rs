@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::store::{self, Cursor, FileState, Progress as Step, Share, Store};
+use crate::store::{self, Cursor, FileState, Outcome, Share, Store};
 
 pub use report::{Progress, Report, Skipped};
 use stream::{Batch, Opened, Stream};
@@ -315,10 +315,10 @@ impl<C: Fn() -> bool> Writer<'_, C> {
         for share in shares {
             self.close(open.take());
             match share.ended {
-                Some(Step::Applied(_)) | None => *open = Some(share.cursor),
+                Some(Outcome::Applied(_)) | None => *open = Some(share.cursor),
                 // Another process or the session's own tail reads the same file: it stores the same.
-                Some(Step::Overtaken) => self.close(Some(share.cursor)),
-                Some(Step::Private) => {
+                Some(Outcome::Overtaken) => self.close(Some(share.cursor)),
+                Some(Outcome::Excluded) => {
                     let reason = "its folder is one of those never kept (excludeFolders)";
                     self.report.skipped.push(Skipped::whole(share.cursor.path().as_ref(), reason));
                     self.passed_over.insert(share.cursor.path().to_owned());

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::stream::{Opened, Stream};
-use crate::error::Result;
-use crate::store::{Cursor, Progress, Store};
+use crate::error::{Error, Result};
+use crate::store::{Cursor, Outcome, Store};
 
 /// How much of the file one call reads; what is more goes through an import.
 const BYTES: u64 = 1 << 20;
@@ -24,25 +24,25 @@ pub struct Tail {
 /// Reads what is new in the session's file. A file that is not there yet has nothing new.
 pub fn tail(store: &Store, session: &str, file: &Path) -> Result<Tail> {
     let Ok(meta) = std::fs::metadata(file) else { return Ok(Tail::default()) };
-    let path = std::fs::canonicalize(file)?;
+    let unread = |error| Error::io(file, "the session's file cannot be read", &error);
+    let path = std::fs::canonicalize(file).map_err(unread)?;
     let name = path.to_string_lossy().into_owned();
     let state = store.file(&name)?.filter(|state| state.session.as_deref() == Some(session));
     if state.as_ref().is_some_and(|state| super::source::Stamp::of(&meta).is_unchanged(state)) {
         return Ok(Tail::default());
     }
-    let mut stream = match Stream::open(&path, state, store.rules())? {
+    let mut stream = match Stream::open(&path, state, store.rules()).map_err(unread)? {
         Opened::Stream(stream) if stream.session.id == session => stream,
         _ => return Ok(Tail::default()),
     };
     let mut cursor = Cursor::new(&name, stream.session.clone(), stream.state.take());
-    let Some(batch) = stream.next(ENTRIES, BYTES)? else { return Ok(Tail::default()) };
+    let Some(batch) = stream.next(ENTRIES, BYTES).map_err(unread)? else { return Ok(Tail::default()) };
     let step = store.apply(&mut cursor, &batch.entries, Some(batch.end))?;
     let behind = match step {
-        Progress::Private => 0,
-        // Another process reads the same file: it stores the same.
-        Progress::Overtaken => 0,
-        Progress::Applied(_) if cursor.reread => meta.len(),
-        Progress::Applied(_) => stream.behind(),
+        // Another process that reads the same file stores the same.
+        Outcome::Excluded | Outcome::Overtaken => 0,
+        Outcome::Applied(_) if cursor.reread => meta.len(),
+        Outcome::Applied(_) => stream.behind(),
     };
     Ok(Tail { stored: cursor.counts.stored, changed: cursor.counts.changed, behind })
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::source::Stamp;
+use crate::store::folders;
 
 /// A session file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,24 +141,21 @@ fn is_session_file(path: &Path) -> bool {
 /// `PI_MEMORY_SESSIONS_DIR` alone, when it is set. Else pi's own settings, its default folder and omp's. What only pi
 /// knows (`--session-dir`, a project's settings) the extension names itself.
 pub fn default_roots() -> Vec<PathBuf> {
-    roots(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    roots(folders::home().as_deref(), variable)
 }
 
-fn roots(variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
-    let home = variable("HOME").or_else(|| variable("USERPROFILE"));
-    let place = |path: PathBuf| match (path.strip_prefix("~"), &home) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path,
-    };
+fn roots(home: Option<&Path>, variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+    let place = |path: PathBuf| folders::expand(&path, home);
     if let Some(only) = variable("PI_MEMORY_SESSIONS_DIR") {
         return vec![place(only)];
     }
-    let agent = variable("PI_CODING_AGENT_DIR").map(place).or_else(|| home.as_ref().map(|home| home.join(".pi/agent")));
+    let agent = variable("PI_CODING_AGENT_DIR").map(place).or_else(|| home.map(|home| home.join(".pi/agent")));
     let settings = || agent.as_deref().and_then(session_dir).map(place);
     let mut roots: Vec<PathBuf> = Vec::new();
     let effective = variable("PI_CODING_AGENT_SESSION_DIR").map(place).or_else(settings);
     let default = agent.as_ref().map(|agent| agent.join("sessions"));
-    let omp = home.as_ref().map(|home| home.join(".omp/agent/sessions"));
+    let omp = home.map(|home| home.join(".omp/agent/sessions"));
     for root in [effective, default, omp].into_iter().flatten() {
         if !roots.contains(&root) {
             roots.push(root);
@@ -304,28 +302,27 @@ mod tests {
         );
     }
 
-    /// The roots for these variables.
+    /// The roots below the home `/h` for these variables.
     fn roots_of(variables: &[(&str, &str)]) -> Vec<PathBuf> {
-        roots(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| PathBuf::from(value)))
+        roots(Some(Path::new("/h")), |name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| PathBuf::from(value))
+        })
     }
 
     #[test]
     fn sessions_are_looked_for_where_pi_and_omp_keep_them() {
-        assert_eq!(
-            roots_of(&[("HOME", "/h")]),
-            [Path::new("/h/.pi/agent/sessions"), Path::new("/h/.omp/agent/sessions")]
-        );
-        let moved = [("HOME", "/h"), ("PI_CODING_AGENT_DIR", "~/pi"), ("PI_CODING_AGENT_SESSION_DIR", "/s")];
+        assert_eq!(roots_of(&[]), [Path::new("/h/.pi/agent/sessions"), Path::new("/h/.omp/agent/sessions")]);
+        let moved = [("PI_CODING_AGENT_DIR", "~/pi"), ("PI_CODING_AGENT_SESSION_DIR", "/s")];
         assert_eq!(
             roots_of(&moved),
             [Path::new("/s"), Path::new("/h/pi/sessions"), Path::new("/h/.omp/agent/sessions")]
         );
-        assert_eq!(roots_of(&[]), Vec::<PathBuf>::new());
+        assert_eq!(roots(None, |_| None), Vec::<PathBuf>::new());
     }
 
     #[test]
     fn a_folder_of_our_own_setting_stands_alone() {
-        assert_eq!(roots_of(&[("HOME", "/h"), ("PI_MEMORY_SESSIONS_DIR", "~/s")]), [Path::new("/h/s")]);
+        assert_eq!(roots_of(&[("PI_MEMORY_SESSIONS_DIR", "~/s")]), [Path::new("/h/s")]);
     }
 
     #[test]
@@ -335,6 +332,6 @@ mod tests {
         let agent = tmp.path().to_string_lossy();
         let expected =
             [PathBuf::from("/h/talks"), tmp.path().join("sessions"), PathBuf::from("/h/.omp/agent/sessions")];
-        assert_eq!(roots_of(&[("HOME", "/h"), ("PI_CODING_AGENT_DIR", &agent)]), expected);
+        assert_eq!(roots_of(&[("PI_CODING_AGENT_DIR", &agent)]), expected);
     }
 }

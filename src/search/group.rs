@@ -138,8 +138,7 @@ pub(super) fn place(connection: &Connection, options: &Options, message: &Scored
 pub(super) fn searched(connection: &Connection, cache: &mut Frequencies, options: &Options) -> Result<Searched> {
     let averages = index::averages(connection)?;
     let everything = options.projects.is_none() && options.sessions.is_none();
-    if let Some((of, searched)) = cache.searched.filter(|(of, _)| everything && *of == averages) {
-        debug_assert_eq!(of, averages);
+    if let Some((_, searched)) = cache.searched.filter(|(of, _)| everything && *of == averages) {
         return Ok(searched);
     }
     let list = |numbers: &Option<Vec<i64>>, column: &str| {

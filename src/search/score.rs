@@ -10,6 +10,7 @@ use super::{Job, group};
 use crate::error::Result;
 use crate::message::Role;
 use crate::store::index::Averages;
+use crate::store::schema;
 use crate::text::matcher::{Kind, Matcher, Matches, Term};
 use crate::text::terms::Spreading;
 
@@ -258,7 +259,7 @@ fn score(
     if options.role.is_some_and(|wanted| wanted != role)
         || options.since.is_some_and(|since| ts < since)
         || options.until.is_some_and(|until| ts >= until)
-        || options.for_model && row.get::<_, i64>(5)? & 2 != 0
+        || options.for_model && row.get::<_, i64>(5)? & schema::PRIVATE != 0
         || left_out.has(id, session, seq, || row.get_ref(6).ok()?.as_str_or_null().ok()?)
         || !scope.has(connection, id, session)?
     {

@@ -96,6 +96,7 @@ fn index_damage(connection: &Connection) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use crate::store::open::beside;
     use crate::store::testing::{Place, bare};
 
     fn filled() -> Place {
@@ -181,9 +182,7 @@ mod tests {
     fn a_database_deleted_while_open_is_begun_anew() {
         let place = filled();
         for suffix in ["", "-wal", "-shm"] {
-            let mut name = place.store.path().as_os_str().to_owned();
-            name.push(suffix);
-            let _ = std::fs::remove_file(name);
+            let _ = std::fs::remove_file(beside(place.store.path(), suffix));
         }
         assert!(place.capture("s", &bare(5000, "after")).stored);
         assert_eq!(place.rows("s"), ["1 - after"]);

@@ -82,7 +82,7 @@ pub struct Share {
     end: Option<Mark>,
     applied: usize,
     /// How it ended; `None` while entries wait to be applied.
-    pub ended: Option<Progress>,
+    pub ended: Option<Outcome>,
 }
 
 impl Share {
@@ -94,13 +94,13 @@ impl Share {
 
 /// How a call that applies entries ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum Outcome {
     /// This many entries were applied; the others are to be given again.
     Applied(usize),
     /// Another reader of the same file was faster: start again from what it remembered.
     Overtaken,
     /// The session's folder is one of those never kept.
-    Private,
+    Excluded,
 }
 
 /// The place of a reader in a session file.
@@ -156,7 +156,7 @@ impl Store {
             // What was passed over is asked again when other folders are private.
             let mut statement =
                 connection.prepare(&format!("{STATE} where f.session is not null or f.print = ?1 order by f.path"))?;
-            let rows = statement.query_map([self.private.print()], |row| Ok((row.get("path")?, state(row)?)))?;
+            let rows = statement.query_map([self.excluded.fingerprint()], |row| Ok((row.get("path")?, state(row)?)))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }
@@ -169,7 +169,7 @@ impl Store {
         self.in_background(|connection| {
             self.slot(connection, |connection, _| {
                 for (path, mark) in files {
-                    let mark = Mark { print: self.private.print(), ..*mark };
+                    let mark = Mark { print: self.excluded.fingerprint(), ..*mark };
                     save(connection, path, None, &FileState::of_nothing(mark))?;
                 }
                 Ok(())
@@ -183,7 +183,7 @@ impl Store {
     }
 
     /// Applies entries in the file's order on the event loop's connection; `end` is given when they reach its end.
-    pub fn apply(&self, cursor: &mut Cursor, entries: &[Placed], end: Option<Mark>) -> Result<Progress> {
+    pub fn apply(&self, cursor: &mut Cursor, entries: &[Placed], end: Option<Mark>) -> Result<Outcome> {
         self.writing(|connection| self.apply_some(connection, cursor, entries, end, || false))
     }
 
@@ -197,7 +197,7 @@ impl Store {
                     let progress =
                         self.apply_some(connection, &mut share.cursor, rest, share.end, || slot.is_over())?;
                     match progress {
-                        Progress::Applied(count) if count < rest.len() => share.applied += count,
+                        Outcome::Applied(count) if count < rest.len() => share.applied += count,
                         ended => share.ended = Some(ended),
                     }
                     if slot.is_over() {
@@ -216,25 +216,25 @@ impl Store {
         entries: &[Placed],
         end: Option<Mark>,
         is_over: impl Fn() -> bool,
-    ) -> Result<Progress> {
+    ) -> Result<Outcome> {
         let remembered = !cursor.path.is_empty();
         let begins = cursor.whole && cursor.state.mark.offset == 0;
         if remembered && !begins {
             let stored = load(connection, &cursor.path)?.map_or((0, 0), |state| (state.mark.offset, state.placed));
             if stored != (cursor.state.mark.offset, cursor.state.placed) {
-                return Ok(Progress::Overtaken);
+                return Ok(Outcome::Overtaken);
             }
         }
-        if self.private.covers(&cursor.session.cwd) {
-            return Ok(Progress::Private);
+        if self.excluded.covers(&cursor.session.cwd) {
+            return Ok(Outcome::Excluded);
         }
         let number = if begins {
             session::begin_from_file(connection, &cursor.session)?
         } else {
             session::number(connection, &cursor.session.id, 0)?
         };
-        if self.is_private(connection, number)? {
-            return Ok(Progress::Private);
+        if self.is_excluded(connection, number)? {
+            return Ok(Outcome::Excluded);
         }
         let key = cursor.session.id.clone();
         let mut reading = Reading::start(connection, cursor, Home::of(connection, &key, number)?)?;
@@ -261,7 +261,7 @@ impl Store {
         if remembered {
             save(connection, &cursor.path, Some(number), &cursor.state)?;
         }
-        Ok(Progress::Applied(applied))
+        Ok(Outcome::Applied(applied))
     }
 }
 
@@ -399,8 +399,8 @@ impl<'a> Reading<'a> {
                 self.cursor.counts.stored += 1;
                 self.added += 1;
                 self.last_at = self.last_at.max(new.ts);
-                if self.opening.is_none() && new.kept.role == Role::User {
-                    self.opening = Some(new.kept.text.chars().take(200).collect());
+                if self.opening.is_none() {
+                    self.opening = session::opening(new.kept);
                 }
                 write::insert(self.connection, &self.home, seq, parent, new)?
             }
@@ -424,12 +424,8 @@ impl<'a> Reading<'a> {
     /// Adds what this transaction stored to the session's counts.
     fn count(&mut self) -> Result<()> {
         if self.added > 0 {
-            self.connection
-                .prepare_cached(
-                    "update session set messages = messages + ?2, last_at = max(last_at, ?3),
-                                        opening = coalesce(opening, ?4) where id = ?1",
-                )?
-                .execute((self.home.session, self.added, self.last_at, &self.opening))?;
+            let opening = self.opening.as_deref();
+            session::count_added(self.connection, self.home.session, self.added, self.last_at, opening)?;
         }
         for (role, ts) in std::mem::take(&mut self.nothing) {
             if !self.waiting {

@@ -219,6 +219,7 @@ fn unlink(connection: &Connection, id: i64) -> Result<()> {
 mod tests {
     use super::Conditions;
     use crate::error::Kind;
+    use crate::store::open::beside;
     use crate::store::testing::{Place, bare, user};
 
     fn of_session(id: &str) -> Conditions {
@@ -228,11 +229,7 @@ mod tests {
     fn bytes(place: &Place) -> Vec<u8> {
         ["", "-wal"]
             .iter()
-            .flat_map(|suffix| {
-                let mut path = place.store.path().as_os_str().to_owned();
-                path.push(suffix);
-                std::fs::read(path).unwrap_or_default()
-            })
+            .flat_map(|suffix| std::fs::read(beside(place.store.path(), suffix)).unwrap_or_default())
             .collect()
     }
 
@@ -268,7 +265,7 @@ mod tests {
     fn damaged_stores_set_aside_are_named_where_they_may_hold_the_text() {
         let place = Place::new();
         place.capture("s", &bare(1, "a secret"));
-        let beside = |suffix: &str| std::path::PathBuf::from(format!("{}{suffix}", place.store.path().display()));
+        let beside = |suffix: &str| beside(place.store.path(), suffix);
         for suffix in [".corrupt-17", ".corrupt-17-wal", ".corrupt-17-shm", ".other"] {
             std::fs::write(beside(suffix), "a secret").unwrap();
         }

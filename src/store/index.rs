@@ -33,10 +33,6 @@ pub struct Doc<'a> {
     pub projects: &'a [i64],
 }
 
-/// A message's terms, cut ahead of the transaction that stores them.
-#[derive(Clone, Debug)]
-pub struct Prepared(String);
-
 /// Segments of a level after which FTS5 merges within the transaction that writes: far above what the background
 /// leaves, and below the 2,000 segments at which writing fails.
 const CRISIS: i64 = 900;
@@ -65,8 +61,8 @@ pub fn drop(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Cuts a message into its terms.
-pub fn prepare(doc: &Doc<'_>) -> Prepared {
+/// All terms of a message: those of its text, and the filter terms.
+fn all_terms(doc: &Doc<'_>) -> String {
     let mut all = doc.terms.map_or_else(|| terms::index_terms(doc.text), str::to_owned);
     for session in doc.sessions {
         push(&mut all, 's', *session);
@@ -79,7 +75,7 @@ pub fn prepare(doc: &Doc<'_>) -> Prepared {
     push(&mut all, 'd', date.day);
     push(&mut all, 'm', date.month);
     push(&mut all, 'y', date.year);
-    Prepared(all)
+    all
 }
 
 fn push(terms: &mut String, kind: char, number: i64) {
@@ -102,15 +98,7 @@ pub(crate) fn literal(term: &str) -> String {
 /// # Errors
 /// SQLite's.
 pub fn add(connection: &Connection, id: i64, doc: &Doc<'_>) -> Result<()> {
-    add_prepared(connection, id, &prepare(doc))
-}
-
-/// Adds the message `id` with terms cut before.
-///
-/// # Errors
-/// SQLite's.
-pub fn add_prepared(connection: &Connection, id: i64, prepared: &Prepared) -> Result<()> {
-    connection.prepare_cached("insert into term (rowid, terms) values (?, ?)")?.execute((id, &prepared.0))?;
+    connection.prepare_cached("insert into term (rowid, terms) values (?, ?)")?.execute((id, all_terms(doc)))?;
     Ok(())
 }
 
@@ -119,17 +107,9 @@ pub fn add_prepared(connection: &Connection, id: i64, prepared: &Prepared) -> Re
 /// # Errors
 /// SQLite's.
 pub fn remove(connection: &Connection, id: i64, doc: &Doc<'_>) -> Result<()> {
-    remove_prepared(connection, id, &prepare(doc))
-}
-
-/// Removes the message `id` with terms cut before.
-///
-/// # Errors
-/// SQLite's.
-pub fn remove_prepared(connection: &Connection, id: i64, prepared: &Prepared) -> Result<()> {
     connection
         .prepare_cached("insert into term (term, rowid, terms) values ('delete', ?, ?)")?
-        .execute((id, &prepared.0))?;
+        .execute((id, all_terms(doc)))?;
     Ok(())
 }
 

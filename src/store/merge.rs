@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::file::{Cursor, Mark, Placed, Share};
 use super::session::Session;
-use super::{Store, forget, schema, write};
+use super::{Store, forget, schema, upgrade};
 use crate::error::{Error, Kind, Result};
 use crate::message::{Body, Entry, Kept, Role};
 
@@ -35,16 +35,20 @@ pub fn is_store(path: &Path) -> bool {
 
 impl Store {
     /// Takes in what another store holds; `told` hears how many messages were stored so far and may end it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the other is no store of a known edition or is damaged; what writing into this one says.
     pub fn merge_store(&self, other: &Path, mut told: impl FnMut(&Merged) -> bool) -> Result<Merged> {
+        let unreadable = |error| unreadable(other, error);
         let theirs = Other::open(other)?;
         let mut merged = Merged::default();
-        self.take_forgotten(&theirs)?;
-        for (number, session) in theirs.sessions()? {
+        self.take_forgotten(theirs.forgotten().map_err(unreadable)?, theirs.silences().map_err(unreadable)?)?;
+        for (number, session) in theirs.sessions().map_err(unreadable)? {
             merged.sessions += 1;
             let mut cursor = Cursor::of_another_store(session);
             let mut after = 0;
             loop {
-                let batch = theirs.messages(number, after, BATCH)?;
+                let batch = theirs.messages(number, after, BATCH).map_err(unreadable)?;
                 after += batch.len();
                 let ends = batch.len() < BATCH;
                 let mut share = [Share::new(cursor, batch, ends.then_some(Mark::START))];
@@ -69,8 +73,7 @@ impl Store {
     }
 
     /// What they forgot goes here, too.
-    fn take_forgotten(&self, theirs: &Other) -> Result<()> {
-        let (hashes, silences) = (theirs.forgotten()?, theirs.silences()?);
+    fn take_forgotten(&self, hashes: Vec<i64>, silences: Vec<(String, i64, i64)>) -> Result<()> {
         self.in_background(|connection| {
             self.slot(connection, |connection, _| {
                 for (session, since, until) in &silences {
@@ -99,6 +102,16 @@ impl Store {
     }
 }
 
+/// What went wrong with the other store must not be taken for this one's: the advice is to choose another file.
+fn unreadable(other: &Path, error: rusqlite::Error) -> Error {
+    let reason = error.to_string();
+    let kind = match Error::from(error).kind() {
+        Kind::Corrupt => Kind::InvalidArgument,
+        kind => kind,
+    };
+    Error::new(kind, format!("{}: this other store cannot be read ({reason})", other.display()))
+}
+
 /// The other store, which is only read.
 struct Other {
     connection: Connection,
@@ -107,22 +120,25 @@ struct Other {
 
 impl Other {
     fn open(path: &Path) -> Result<Other> {
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        let known = match version {
-            1 => super::upgrade::is_old_edition(&connection)?,
-            other => other == schema::VERSION,
+        let read = || {
+            let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            let known = match version {
+                1 => upgrade::is_old_edition(&connection)?,
+                other => other == schema::VERSION,
+            };
+            Ok((Other { connection, version }, known))
         };
-        if !known {
-            return Err(Error::new(
+        match read().map_err(|error| unreadable(path, error))? {
+            (other, true) => Ok(other),
+            (Other { version, .. }, false) => Err(Error::new(
                 Kind::InvalidArgument,
                 format!("{} is no memory store of a known edition (user_version {version})", path.display()),
-            ));
+            )),
         }
-        Ok(Other { connection, version })
     }
 
-    fn sessions(&self) -> Result<Vec<(i64, Session)>> {
+    fn sessions(&self) -> rusqlite::Result<Vec<(i64, Session)>> {
         let sql = match self.version {
             1 => {
                 "select rowid, id, cwd, started_at, nullif(name, ''), null, null, null from session order by started_at"
@@ -147,11 +163,11 @@ impl Other {
                 },
             ))
         })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        rows.collect()
     }
 
     /// Messages of a session in its order, as entries of a file would say them.
-    fn messages(&self, session: i64, after: usize, count: usize) -> Result<Vec<Placed>> {
+    fn messages(&self, session: i64, after: usize, count: usize) -> rusqlite::Result<Vec<Placed>> {
         let sql = match self.version {
             1 => {
                 "select m.ts, m.role, m.text, 0, null, null, null
@@ -180,8 +196,8 @@ impl Other {
             let text: String = row.get(2)?;
             let kept = Kept {
                 role: role.unwrap_or(Role::Assistant),
-                truncated: flags & write::TRUNCATED != 0,
-                private: flags & write::PRIVATE != 0,
+                truncated: flags & schema::TRUNCATED != 0,
+                private: flags & schema::PRIVATE != 0,
                 call: None,
                 text,
             };
@@ -192,29 +208,30 @@ impl Other {
         Ok(messages)
     }
 
-    fn forgotten(&self) -> Result<Vec<i64>> {
+    fn forgotten(&self) -> rusqlite::Result<Vec<i64>> {
         if self.version == 1 {
             return Ok(Vec::new());
         }
         let mut statement = self.connection.prepare("select hash from forgotten")?;
         let rows = statement.query_map([], |row| row.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        rows.collect()
     }
 
     /// Silences that ended; one still going on is that machine's own.
-    fn silences(&self) -> Result<Vec<(String, i64, i64)>> {
+    fn silences(&self) -> rusqlite::Result<Vec<(String, i64, i64)>> {
         if self.version == 1 {
             return Ok(Vec::new());
         }
         let mut statement =
             self.connection.prepare("select session, since, until from silence where until is not null")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        rows.collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::error::Kind;
     use crate::store::Conditions;
     use crate::store::testing::{Place, bare, user};
 
@@ -232,6 +249,17 @@ mod tests {
             assert_eq!(place.finds("zebra"), 1);
             assert_eq!(place.store.stats().unwrap().messages, 3);
         }
+    }
+
+    #[test]
+    fn a_damaged_store_to_be_merged_is_named_and_not_taken_for_ones_own() {
+        let place = Place::new();
+        let damaged = place.path("damaged.db");
+        std::fs::write(&damaged, format!("SQLite format 3\0{}", "damage".repeat(1000))).unwrap();
+        let error = place.store.merge_store(&damaged, |_| true).unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidArgument);
+        let said = error.to_string();
+        assert!(said.contains("damaged.db") && !said.contains("/recall check"), "{said}");
     }
 
     #[test]

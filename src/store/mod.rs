@@ -6,6 +6,7 @@
 
 mod check;
 mod file;
+pub(crate) mod folders;
 mod forget;
 pub mod index;
 mod merge;
@@ -37,7 +38,7 @@ use crate::error::{Error, Kind, Result};
 use crate::message::{Entry, Rules};
 
 pub use check::Health;
-pub use file::{Counts, Cursor, FileState, Mark, Placed, Progress, Share};
+pub use file::{Counts, Cursor, FileState, Mark, Outcome, Placed, Share};
 pub use forget::{Conditions, Forgotten};
 pub use merge::{Merged, is_store};
 pub use query::{Answer, Exclusion, Hit, Query};
@@ -95,7 +96,7 @@ pub struct Store {
     frequencies: Mutex<crate::search::Frequencies>,
     calls: Mutex<write::Calls>,
     late: Mutex<Vec<(String, Entry)>>,
-    private: session::Private,
+    excluded: folders::Excluded,
     rules: Rules,
 }
 
@@ -107,10 +108,10 @@ impl Store {
     /// that is none.
     pub fn open(options: Options) -> Result<Arc<Store>> {
         let path = match options.path {
-            Some(path) => std::path::absolute(path)?,
+            Some(path) => open::absolute(&path)?,
             None => open::default_path()?,
         };
-        let private = session::Private::new(&options.exclude_folders)?;
+        let excluded = folders::Excluded::new(&options.exclude_folders)?;
         let upkeep = upkeep::Upkeep::default();
         let (front, notice) = match Held::open(&path, FRONT, &upkeep) {
             // Damage met right at the door: what can be saved is saved before anything else.
@@ -144,7 +145,7 @@ impl Store {
             frequencies: Mutex::default(),
             calls: Mutex::default(),
             late: Mutex::default(),
-            private,
+            excluded,
             rules: options.rules,
         });
         if unfinished {

@@ -7,18 +7,23 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, ffi};
 
-use super::{Opening, rebuild, schema, upgrade};
+use super::{Opening, folders, rebuild, schema, upgrade};
 use crate::error::{Error, Kind, Result};
 
 /// `PI_MEMORY_DB`, else `~/.pi/memory/sessions.db`.
 pub(super) fn default_path() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("PI_MEMORY_DB").filter(|path| !path.is_empty()) {
-        return Ok(std::path::absolute(super::session::expand_home(Path::new(&path)))?);
+        return absolute(&folders::expand_home(Path::new(&path)));
     }
-    let home = super::session::home().ok_or_else(|| {
+    let home = folders::home().ok_or_else(|| {
         Error::new(Kind::Io, "there is no home folder to keep the memory store in; set PI_MEMORY_DB to a file's path")
     })?;
     Ok(home.join(".pi").join("memory").join("sessions.db"))
+}
+
+/// The whole path of a database that may be given from the folder pi runs in.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::io(path, "is no path of a file", &error))
 }
 
 /// A connection to the store at `path`.
@@ -96,12 +101,20 @@ fn do_without_log(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Endings of the database's own name and of the files SQLite keeps beside it.
+pub(super) const FILES: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+
+/// The file beside the database whose name is the database's with this ending.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
 /// A log that holds something: a store that worked with one is never turned into one without, for what looks like
 /// missing shared memory may be a disk that is full for a moment, and the log's messages would go.
 fn has_log(path: &Path) -> bool {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    fs::metadata(log).is_ok_and(|meta| meta.len() > 0)
+    fs::metadata(beside(path, "-wal")).is_ok_and(|meta| meta.len() > 0)
 }
 
 /// Memory that cannot grow is none of it: the disk is full.
@@ -167,10 +180,8 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
 /// Takes others' rights away from the database and its side files, also where they existed with wider ones.
 fn keep_private(path: &Path) {
     #[cfg(unix)]
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        restrict(Path::new(&name), 0o600);
+    for ending in FILES {
+        restrict(&beside(path, ending), 0o600);
     }
     #[cfg(not(unix))]
     let _ = path;
@@ -195,9 +206,10 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("select not exists (select 1 from sqlite_schema)", [], |row| row.get(0))
 }
 
+/// Makes an empty store: tables, and an index that holds all there is.
 fn create(connection: &Connection) -> Result<()> {
     schema::create(connection)?;
-    rebuild::complete(connection)
+    rebuild::stamp(connection)
 }
 
 fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
@@ -246,6 +258,7 @@ fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::beside;
     use crate::error::Kind;
     use crate::store::testing::{Place, bare, open};
     use crate::store::{Options, Store};
@@ -299,9 +312,11 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
         open(&path).close();
         for suffix in ["", "-wal", "-shm"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            assert_eq!(std::fs::metadata(name).unwrap().permissions().mode() & 0o777, 0o600, "{suffix}");
+            assert_eq!(
+                std::fs::metadata(beside(&path, suffix)).unwrap().permissions().mode() & 0o777,
+                0o600,
+                "{suffix}"
+            );
         }
     }
 
@@ -325,8 +340,7 @@ mod tests {
         place.capture("s", &bare(1, "zebra"));
         let path = place.path("copied.db");
         for suffix in ["", "-wal"] {
-            let named = |path: &std::path::Path| format!("{}{suffix}", path.display());
-            std::fs::copy(named(place.store.path()), named(&path)).unwrap();
+            std::fs::copy(beside(place.store.path(), suffix), beside(&path, suffix)).unwrap();
         }
         let memory = place.path("copied.db-shm");
         std::os::unix::fs::symlink("nowhere/at/all", &memory).unwrap();

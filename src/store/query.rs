@@ -128,8 +128,8 @@ impl Store {
                 total_is_capped: found.total_is_capped,
                 // While the index is being built, older messages are not found yet.
                 complete: found.complete && rebuild::unindexed(connection)? == 0,
-                messages: found.searched.messages as u64,
-                searched_sessions: found.searched.sessions as u64,
+                messages: found.searched.messages,
+                searched_sessions: found.searched.sessions,
                 oldest: found.searched.oldest,
                 took: started.elapsed(),
             })

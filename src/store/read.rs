@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::session::{self, SessionSummary};
-use super::{Store, write};
+use super::{Store, schema};
 use crate::error::{Error, Kind, Result};
 use crate::message::Role;
 
@@ -104,7 +104,7 @@ fn nodes(connection: &Connection, session: i64) -> Result<Vec<Node>> {
     let mut statement =
         connection.prepare_cached("select id, parent, flags from msg where session = ?1 order by seq")?;
     let rows = statement.query_map([session], |row| {
-        Ok(Node { id: row.get(0)?, parent: row.get(1)?, private: row.get::<_, i64>(2)? & write::PRIVATE != 0 })
+        Ok(Node { id: row.get(0)?, parent: row.get(1)?, private: row.get::<_, i64>(2)? & schema::PRIVATE != 0 })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -169,7 +169,7 @@ fn message(connection: &Connection, id: i64) -> Result<Message> {
                 entry: row.get(2)?,
                 ts: row.get(3)?,
                 role: Role::from_code(row.get(4)?).unwrap_or(Role::Assistant),
-                truncated: row.get::<_, i64>(5)? & write::TRUNCATED != 0,
+                truncated: row.get::<_, i64>(5)? & schema::TRUNCATED != 0,
                 text: row.get(6)?,
             })
         })?)

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{Store, index, turn, write};
 use crate::error::Result;
 
-/// Messages looked up at once.
+/// Messages whose ids are looked up at once.
 const STEP: usize = 64;
 
 /// Drops the index and says that every message is to be indexed.
@@ -17,6 +17,11 @@ pub(super) fn begin(connection: &Connection) -> Result<()> {
         "insert or replace into setting (name, value) select 'unindexed', coalesce(max(id), 0) from msg",
         [],
     )?;
+    stamp(connection)
+}
+
+/// Says that the index is made with the terms of this edition.
+pub(super) fn stamp(connection: &Connection) -> Result<()> {
     connection.execute(
         "insert or replace into setting (name, value) values ('index_version', ?1)",
         [index::VERSION.to_string()],
@@ -24,16 +29,7 @@ pub(super) fn begin(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Says that the index is ours and whole.
-pub(super) fn complete(connection: &Connection) -> Result<()> {
-    connection.execute(
-        "insert or replace into setting (name, value) values ('index_version', ?1)",
-        [index::VERSION.to_string()],
-    )?;
-    Ok(())
-}
-
-/// True when the index was built with the terms of this edition.
+/// True when the index is made with the terms of this edition.
 pub(super) fn is_current(connection: &Connection) -> Result<bool> {
     let version: Option<String> = connection
         .query_row("select value from setting where name = 'index_version'", [], |row| row.get(0))
@@ -67,6 +63,7 @@ fn rebuild_some(connection: &Connection, slot: &turn::Slot<'_>) -> Result<bool> 
             .prepare_cached("select id from msg where id <= ?1 and origin is null order by id desc limit ?2")?
             .query_map((left, STEP as i64), |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
+        // Fewer than were asked for are the last: when they are done, nothing is left.
         left = if ids.len() < STEP { 0 } else { left };
         for id in ids {
             write::add_terms(connection, id)?;

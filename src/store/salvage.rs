@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
+use super::open::{FILES, beside, create_private};
 use super::{check, rebuild, schema, session, time};
 use crate::error::{Error, Kind, Result};
 
 /// Tables in the order their rows refer to each other. What was read of files is not copied: reading them again, which
 /// stores nothing twice, brings back what could not be read here.
-const TABLES: [(&str, usize); 6] =
-    [("project", 3), ("session", 11), ("msg", 11), ("forgotten", 1), ("silence", 3), ("setting", 2)];
+const TABLES: [&str; 6] = ["project", "session", "msg", "forgotten", "silence", "setting"];
 
 /// A new store on its way, and one that is whole and only has to take its place.
 const NEW: &str = ".new";
@@ -30,7 +30,7 @@ impl Door {
         let Ok(file) = File::open(beside(path, "-repair")) else { return Ok(Door(None)) };
         if beside(path, REPAIRED).exists() {
             // Whoever repaired was killed a moment before the end.
-            file.lock()?;
+            file.lock().map_err(|error| refused(path, &error))?;
             finish(path)?;
         }
         let since = Instant::now();
@@ -46,17 +46,17 @@ impl Door {
 
 /// Puts a new store in the damaged one's place and says what was saved.
 pub(super) fn salvage(path: &Path) -> Result<String> {
-    let lock = File::create(beside(path, "-repair"))?;
-    lock.lock()?;
+    let lock = File::create(beside(path, "-repair")).map_err(|error| refused(path, &error))?;
+    lock.lock().map_err(|error| refused(path, &error))?;
     finish(path)?;
     if is_sound(path) {
         return Ok("another process has repaired the memory store already".to_owned());
     }
     let fresh = beside(path, NEW);
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        let _ = fs::remove_file(beside(&fresh, suffix));
+    for ending in FILES {
+        let _ = fs::remove_file(beside(&fresh, ending));
     }
-    super::open::create_private(&fresh)?;
+    create_private(&fresh).map_err(|error| refused(path, &error))?;
     // Nothing can be read of a file that is no database; the new store is empty then.
     let damaged = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).ok();
     if let Some(damaged) = &damaged {
@@ -64,7 +64,7 @@ pub(super) fn salvage(path: &Path) -> Result<String> {
         let _ = damaged.execute_batch("begin immediate");
     }
     let saved = copy(damaged.as_ref(), &fresh)?;
-    fs::rename(&fresh, beside(path, REPAIRED))?;
+    fs::rename(&fresh, beside(path, REPAIRED)).map_err(|error| refused(path, &error))?;
     let kept = put_in_place(path)?;
     Ok(format!(
         "the memory store was damaged: {saved} messages were saved into a new one and the damaged file is kept as {}; \
@@ -115,8 +115,8 @@ fn copy_old_edition(damaged: &Connection, fresh: &Connection) -> Result<i64> {
              ts integer not null, role text not null, text text not null, nchars integer not null, meta text,
              hash text not null, unique (session_id, hash));",
     )?;
-    copy_table(damaged, fresh, "session", 6);
-    copy_table(damaged, fresh, "msg", 9);
+    copy_table(damaged, fresh, "session");
+    copy_table(damaged, fresh, "msg");
     fresh.execute_batch(
         "insert or ignore into session (id, cwd, project, started_at, last_at)
              select session_id, '', '', min(ts), max(ts) from msg group by session_id",
@@ -127,8 +127,8 @@ fn copy_old_edition(damaged: &Connection, fresh: &Connection) -> Result<i64> {
 fn copy_ours(damaged: Option<&Connection>, fresh: &Connection) -> Result<i64> {
     schema::create(fresh)?;
     if let Some(damaged) = damaged {
-        for (table, columns) in TABLES {
-            copy_table(damaged, fresh, table, columns);
+        for table in TABLES {
+            copy_table(damaged, fresh, table);
         }
     }
     // Rows whose session or text could not be read, and sessions whose rows could not.
@@ -152,7 +152,10 @@ fn copy_ours(damaged: Option<&Connection>, fresh: &Connection) -> Result<i64> {
 }
 
 /// Copies what can be read: a row that cannot is passed over, from both ends of the table towards the damage.
-fn copy_table(damaged: &Connection, fresh: &Connection, table: &str, columns: usize) {
+fn copy_table(damaged: &Connection, fresh: &Connection, table: &str) {
+    let Ok(columns) = fresh.prepare(&format!("select * from {table}")).map(|select| select.column_count()) else {
+        return;
+    };
     let marks = vec!["?"; columns].join(", ");
     let Ok(mut insert) = fresh.prepare(&format!("insert or ignore into {table} values ({marks})")) else { return };
     let keyed = matches!(table, "project" | "session" | "msg");
@@ -200,20 +203,23 @@ fn finish(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Moves the damaged file aside, its log first (the new store must not read it), and the new store in its place. Other
+/// Moves the damaged file aside, after its log (which the new store must not read), and the new store in its place. Other
 /// processes that still have the damaged file open notice before they write.
 fn put_in_place(path: &Path) -> Result<PathBuf> {
     let kept = beside(path, &format!(".corrupt-{}", time::now()));
-    for suffix in ["-journal", "-wal", "-shm", ""] {
-        let from = beside(path, suffix);
+    for ending in FILES.into_iter().rev() {
+        let from = beside(path, ending);
         if from.exists() {
-            fs::rename(&from, beside(&kept, suffix)).map_err(|error| {
-                Error::new(Kind::Io, format!("{}: the damaged store cannot be moved aside ({error})", from.display()))
-            })?;
+            fs::rename(&from, beside(&kept, ending))
+                .map_err(|error| Error::io(&from, "the damaged store cannot be moved aside", &error))?;
         }
     }
-    fs::rename(beside(path, REPAIRED), path)?;
+    fs::rename(beside(path, REPAIRED), path).map_err(|error| refused(path, &error))?;
     Ok(kept)
+}
+
+fn refused(path: &Path, error: &std::io::Error) -> Error {
+    Error::io(path, "the damaged store cannot be repaired in its folder", error)
 }
 
 /// The damaged files kept beside the store, and their logs.
@@ -232,10 +238,4 @@ pub(super) fn set_aside(path: &Path) -> Vec<String> {
         .collect();
     found.sort();
     found
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }

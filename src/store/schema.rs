@@ -7,6 +7,11 @@ use crate::error::Result;
 /// `user_version` of the schema below; 1 was the JavaScript edition's.
 pub const VERSION: i64 = 2;
 
+/// Bit of `msg.flags`: the text was cut.
+pub const TRUNCATED: i64 = 1;
+/// Bit of `msg.flags`: kept for the person, never shown to the model.
+pub const PRIVATE: i64 = 2;
+
 /// Messages are the only thing that must never be lost; `term` is derived from them.
 ///
 /// A message's text stands once: a fork's copy names its `origin` and holds none. `seq` is the order of pi's file;

@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::Store;
+use super::folders::{bare_name, expand_home};
 use crate::error::{Error, Kind, Result};
+use crate::message::{Kept, Role};
 use crate::text::{fold::fold, pinyin::sounds_like};
+
+/// Characters of a session's first user message that lists show.
+const OPENING: usize = 200;
 
 /// What is known of a session: pi's header and name entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,62 +50,6 @@ pub struct Project {
     pub cwd: String,
     pub sessions: i64,
     pub last_at: i64,
-}
-
-/// Folders whose sessions are never kept.
-pub(super) struct Private {
-    set: GlobSet,
-    print: i64,
-}
-
-impl Private {
-    pub(super) fn new(globs: &[String]) -> Result<Private> {
-        let wrong = |glob: &str, error: globset::Error| {
-            Error::new(Kind::InvalidArgument, format!("excludeFolders: {glob:?} is not a glob ({})", error.kind()))
-        };
-        let mut set = GlobSetBuilder::new();
-        for glob in globs {
-            let path = expand_home(Path::new(glob));
-            let base = path.to_string_lossy().trim_end_matches(['/', '\\']).to_owned();
-            // A folder that is named takes everything below it along.
-            for pattern in [base.clone(), format!("{base}/**")] {
-                set.add(Glob::new(&pattern).map_err(|error| wrong(glob, error))?);
-            }
-        }
-        let print = super::write::digits(&globs.iter().map(|glob| glob.as_bytes()).collect::<Vec<_>>());
-        Ok(Private { set: set.build().map_err(|error| wrong("", error))?, print })
-    }
-
-    /// Tells these folders from others.
-    pub(super) fn print(&self) -> i64 {
-        self.print
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.set.is_empty()
-    }
-
-    pub(super) fn covers(&self, cwd: &str) -> bool {
-        self.set.is_match(cwd)
-    }
-}
-
-/// The person's home folder.
-pub(super) fn home() -> Option<PathBuf> {
-    std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
-}
-
-/// `~` and `~/…` as absolute paths.
-pub(super) fn expand_home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), home()) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.to_owned(),
-    }
-}
-
-/// A folder's bare name; the whole path when it has none.
-fn folder_name(cwd: &str) -> &str {
-    cwd.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(cwd)
 }
 
 impl Store {
@@ -302,7 +250,7 @@ fn project(connection: &Connection, cwd: &str) -> Result<i64> {
     if let Some(id) = known {
         return Ok(id);
     }
-    connection.prepare_cached("insert into project (cwd, name) values (?1, ?2)")?.execute((cwd, folder_name(cwd)))?;
+    connection.prepare_cached("insert into project (cwd, name) values (?1, ?2)")?.execute((cwd, bare_name(cwd)))?;
     Ok(connection.last_insert_rowid())
 }
 
@@ -383,6 +331,28 @@ pub(super) fn summary_of(connection: &Connection, number: i64) -> Result<Session
     Ok(connection.prepare_cached(&format!("{SUMMARY} where s.id = ?1"))?.query_row([number], summary)?)
 }
 
+/// What a session opens with when this is the first the user says in it.
+pub(super) fn opening(kept: &Kept) -> Option<String> {
+    (kept.role == Role::User).then(|| kept.text.chars().take(OPENING).collect())
+}
+
+/// Counts messages that were added to the session, `last_at` being the latest of their times.
+pub(super) fn count_added(
+    connection: &Connection,
+    number: i64,
+    added: i64,
+    last_at: i64,
+    opening: Option<&str>,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "update session set messages = messages + ?2, last_at = max(last_at, ?3), opening = coalesce(opening, ?4)
+             where id = ?1",
+        )?
+        .execute((number, added, last_at, opening))?;
+    Ok(())
+}
+
 /// Counts the session's messages again, after rows went or changed their places.
 pub(super) fn recount(connection: &Connection, number: i64) -> Result<()> {
     connection
@@ -390,11 +360,11 @@ pub(super) fn recount(connection: &Connection, number: i64) -> Result<()> {
             "update session set
                  messages = (select count(*) from msg where session = ?1),
                  last_at  = coalesce((select max(ts) from msg where session = ?1), 0),
-                 opening  = (select substr(coalesce(m.text, o.text), 1, 200)
+                 opening  = (select substr(coalesce(m.text, o.text), 1, ?2)
                              from msg m left join msg o on o.id = m.origin
                              where m.session = ?1 and m.role = 0 order by m.seq limit 1)
              where id = ?1",
         )?
-        .execute([number])?;
+        .execute((number, OPENING as i64))?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::open::{FILES, beside};
 use super::{BACK, Store, schema, time};
 use crate::error::Result;
 
@@ -43,12 +44,8 @@ impl Store {
     /// The store in figures. Copies in forks count as messages of their sessions. It looks at every message, on a
     /// connection of its own: nobody waits for it.
     pub fn stats(&self) -> Result<Stats> {
-        let bytes = ["", "-wal", "-shm"].iter().filter_map(|suffix| {
-            let mut name = self.path.as_os_str().to_owned();
-            name.push(suffix);
-            std::fs::metadata(name).ok().map(|meta| meta.len())
-        });
-        let bytes = bytes.sum();
+        let files = FILES.iter().filter_map(|ending| std::fs::metadata(beside(&self.path, ending)).ok());
+        let bytes = files.map(|meta| meta.len()).sum();
         let mut own = None;
         let connection = self.held(&mut own, BACK)?.connection.unchecked_transaction()?;
         let (messages, sessions, projects) = connection.query_row(
@@ -56,7 +53,7 @@ impl Store {
             [],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
-        // Days first, in SQL: a week is a local matter and there are far fewer days than messages.
+        // Quarters of an hour first, in SQL: every zone's Monday begins at one, and there are far fewer than messages.
         let mut weeks = BTreeMap::<i64, i64>::new();
         let (mut oldest, mut newest) = (None::<i64>, None::<i64>);
         let mut statement = connection.prepare("select min(ts), max(ts), count(*) from msg group by ts / 900000")?;

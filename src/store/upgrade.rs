@@ -1,7 +1,7 @@
 //! A store of the JavaScript edition becomes ours in place: `session` and `msg` move into our tables in one transaction,
 //! so that an interrupted upgrade leaves the old store whole; the index is then built in steps (see [`super::rebuild`]).
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::session::{self, Session};
 use super::{rebuild, schema, write};
@@ -63,7 +63,7 @@ fn copy_messages(connection: &Connection, key: &str, number: i64) -> Result<()> 
                 seq,
                 ts,
                 role.code(),
-                i64::from(truncated) * write::TRUNCATED,
+                i64::from(truncated) * schema::TRUNCATED,
                 write::content_hash(role, ts, &text),
                 text,
             ))?;
@@ -79,12 +79,8 @@ fn is_truncated(meta: &str) -> bool {
 }
 
 /// True when the tables are the JavaScript edition's: another program's database of the same number is not ours to take.
-pub(super) fn is_old_edition(connection: &Connection) -> Result<bool> {
-    Ok(connection
-        .prepare("select 1 from pragma_table_info('msg') where name = 'nchars'")?
-        .query_row([], |_| Ok(()))
-        .optional()?
-        .is_some())
+pub(super) fn is_old_edition(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.prepare("select 1 from pragma_table_info('msg') where name = 'nchars'")?.exists([])
 }
 
 #[cfg(test)]

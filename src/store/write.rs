@@ -6,14 +6,10 @@ use lru::LruCache;
 use rusqlite::{Connection, OptionalExtension, named_params};
 use sha1::{Digest, Sha1};
 
-use super::{Store, UPKEEP, index, rebuild, session};
+use super::{Store, UPKEEP, index, rebuild, schema, session};
 use crate::error::{Error, Kind, Result};
 use crate::message::{Body, Entry, Kept, Role};
 
-/// The text was cut.
-pub(super) const TRUNCATED: i64 = 1;
-/// Kept for the person, never returned to the model.
-pub(super) const PRIVATE: i64 = 2;
 /// What [`Store::capture`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
@@ -50,7 +46,7 @@ impl Store {
         if session.is_empty() {
             return Err(Error::new(Kind::InvalidArgument, "the session id is empty; give pi's session id"));
         }
-        // Nothing of it would be kept: most entries are tool results that went well.
+        // Most entries are results of tools that succeeded: what keeps nothing needs no transaction.
         if matches!(entry.body, Body::Nothing(_) | Body::Unknown(_)) {
             return Ok(Captured::default());
         }
@@ -86,7 +82,7 @@ impl Store {
         match &entry.body {
             Body::Kept(kept) => {
                 let home = Home::named(connection, session, ts)?;
-                if self.is_private(connection, home.session)? {
+                if self.is_excluded(connection, home.session)? {
                     return Ok(Captured::default());
                 }
                 let new = New { terms, ..New::of(entry.id.as_deref(), ts, kept, entry.id.is_some()) };
@@ -128,21 +124,21 @@ impl Store {
             Found::New => {
                 let seq = last_seq(connection, home.session)? + 1;
                 let id = insert(connection, home, seq, None, new)?;
-                grow(connection, home.session, new)?;
+                session::count_added(connection, home.session, 1, new.ts, session::opening(new.kept).as_deref())?;
                 Ok(Captured { stored: true, id: Some(id) })
             }
         }
     }
 
     /// True when the person keeps this session's folder out of the store.
-    pub(super) fn is_private(&self, connection: &Connection, session: i64) -> Result<bool> {
-        if self.private.is_empty() {
+    pub(super) fn is_excluded(&self, connection: &Connection, session: i64) -> Result<bool> {
+        if self.excluded.is_empty() {
             return Ok(false);
         }
         let cwd: String = connection
             .prepare_cached("select p.cwd from session s join project p on p.id = s.project where s.id = ?1")?
             .query_row([session], |row| row.get(0))?;
-        Ok(self.private.covers(&cwd))
+        Ok(self.excluded.covers(&cwd))
     }
 }
 
@@ -189,7 +185,7 @@ impl<'a> New<'a> {
     }
 
     fn flags(&self) -> i64 {
-        i64::from(self.kept.truncated) * TRUNCATED + i64::from(self.kept.private) * PRIVATE
+        i64::from(self.kept.truncated) * schema::TRUNCATED + i64::from(self.kept.private) * schema::PRIVATE
     }
 }
 
@@ -378,19 +374,7 @@ pub(super) fn insert(
     Ok(id)
 }
 
-/// Counts one more message at the session's end.
-fn grow(connection: &Connection, session: i64, new: &New<'_>) -> Result<()> {
-    let opening: Option<String> = (new.kept.role == Role::User).then(|| new.kept.text.chars().take(200).collect());
-    connection
-        .prepare_cached(
-            "update session set messages = messages + 1, last_at = max(last_at, ?2), opening = coalesce(opening, ?3)
-             where id = ?1",
-        )?
-        .execute((session, new.ts, opening))?;
-    Ok(())
-}
-
-/// Removes rows with their terms; the caller counts the session again.
+/// Removes a row and its terms; the caller counts the session again.
 pub(super) fn remove(connection: &Connection, id: i64) -> Result<()> {
     unindex(connection, id)?;
     connection.prepare_cached("delete from msg where id = ?1")?.execute([id])?;

@@ -5,7 +5,7 @@ pub mod fold;
 mod han;
 pub(crate) mod matcher;
 pub(crate) mod pinyin;
-pub mod snippet;
+pub(crate) mod snippet;
 pub mod terms;
 
 pub(crate) use cut::{Cut, cut};
