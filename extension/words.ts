@@ -135,6 +135,7 @@ const en = {
 		acts: { resume: "Resume its session", fork: "Fork from this message", quote: "Quote it in the editor" },
 		keys: {
 			resume: "resume",
+			import: "import",
 			here: "this project",
 			all: "all projects",
 			complete: "complete",
@@ -282,6 +283,7 @@ const zh: Words = {
 		acts: { resume: "回到那个会话", fork: "从这条消息分出新会话", quote: "引用到编辑器" },
 		keys: {
 			resume: "回到会话",
+			import: "导入",
 			here: "当前项目",
 			all: "所有项目",
 			complete: "补全",

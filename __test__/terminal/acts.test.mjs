@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import { test } from "node:test";
 import { spoil } from "../faults/steps.mjs";
+import { Home } from "../host/pi.mjs";
 import { writePast, writeSession } from "./past.mjs";
 import { homeWith, KEYS, Terminal } from "./terminal.mjs";
 
@@ -161,6 +162,38 @@ test("a file that holds another session now, or an entry no more, is not opened"
 	await pi.until(/does\s+not\s+hold\s+this\s+message/);
 });
 
+test("a store that does not open is told on the screen, which closes as always", async (t) => {
+	const home = Home.for(t);
+	writeFileSync(join(home.dir, "plain"), "");
+	const pi = await Terminal.open(home, { env: { PI_MEMORY_DB: join(home.dir, "plain", "sessions.db") } });
+	await pi.recall("project:x otters");
+	await pi.until(/memory is off: [\s\S]*PI_MEMORY_DB/);
+	await pi.type(" more");
+	await pi.until(/› project:x otters more/);
+	await pi.send(KEYS.escape);
+	await pi.command("and pi goes on");
+	await pi.until(/and pi goes on[\s\S]*ok/);
+});
+
+test("what another pi forgets while it is read here is read no further, and pi goes on", async (t) => {
+	const id = "0199c0de-gone-7000-8000-000000000007";
+	const { home } = await homeWith(t, (home) => {
+		writeSession(home, { id, says: Array.from({ length: 60 }, (_, n) => ["user", `otter number ${n}`]) });
+		return {};
+	});
+	const pi = await Terminal.open(home);
+	await pi.recall("otter");
+	await pi.until(/▶ you/);
+	const { out } = await home.print(`/recall forget session:${id} yes`);
+	assert.match(out, /Forgotten: 60 messages/);
+	for (let n = 0; n < 9; n++) await pi.send(KEYS.pageDown);
+	assert.match(pi.screen(), /→ you/, "the screen stands");
+	await pi.send(KEYS.down);
+	await pi.until(/memory: message \d+ is not one of session/);
+	await pi.send(KEYS.enter);
+	await pi.until(/said in this session/);
+});
+
 test("pi's own keybindings are followed", async (t) => {
 	const past = await homeWith(t, writePast);
 	writeFileSync(`${past.home.agent}/keybindings.json`, JSON.stringify({ "app.session.fork": "ctrl+g" }));
@@ -172,7 +205,6 @@ test("pi's own keybindings are followed", async (t) => {
 });
 
 test("an empty store offers the import, with how many sessions wait, and takes it", async (t) => {
-	const { Home } = await import("../host/pi.mjs");
 	const home = Home.for(t);
 	writePast(home);
 	const pi = await Terminal.open(home);
@@ -184,7 +216,6 @@ test("an empty store offers the import, with how many sessions wait, and takes i
 
 /** pi with so much to import that there is time to cancel it. */
 async function withMuchToImport(t, files = 500) {
-	const { Home } = await import("../host/pi.mjs");
 	const home = Home.for(t);
 	const words = "words that take their time to be cut and kept ".repeat(20);
 	for (let file = 0; file < files; file++) {

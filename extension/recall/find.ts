@@ -45,9 +45,9 @@ export const SNIPPET = 300;
 
 /** Answers a query line. `here` is the project to stay in when the line names none. */
 export function find(memory: Memory, line: string, here?: string): Found {
-	const query = parseQuery(line, memory.words, memory.store);
-	const found: Found = { query, items: [], more: false, passed: 0, pages: 0 };
+	const found: Found = { query: parseQuery(line, memory.words), items: [], more: false, passed: 0, pages: 0 };
 	try {
+		found.query = parseQuery(line, memory.words, memory.store);
 		bring(memory, found, here);
 	} catch (error) {
 		found.error = memory.explain(error);

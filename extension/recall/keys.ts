@@ -51,8 +51,11 @@ export class Keys {
 	}
 }
 
+/** A key and what it does. */
+export type Hint = [key: string, does: string];
+
 /** Keys and what they do, on as many lines as they need. */
-export function hintLines(hints: [key: string, does: string][], width: number, theme: Theme): string[] {
+export function hintLines(hints: Hint[], width: number, theme: Theme): string[] {
 	const lines: string[] = [];
 	let used = width;
 	for (const [key, does] of hints) {

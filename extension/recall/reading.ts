@@ -1,14 +1,14 @@
 // The reading view: a message among its neighbours, as pi renders them, with the query's terms marked.
 
 import { getMarkdownTheme, type Theme } from "@earendil-works/pi-coding-agent";
-import { Markdown } from "@earendil-works/pi-tui";
+import { Markdown, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import type { Message, Role, Window } from "../../index.js";
 import { cut, minute } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { number } from "../words.ts";
 import { fit } from "./columns.ts";
 import type { Item } from "./find.ts";
-import { paintMarks, plainLine, signed } from "./paint.ts";
+import { paintMarks, plain, signed } from "./paint.ts";
 
 /** Neighbours read at first, and read on when scrolling comes to an edge. */
 const BEFORE = 2;
@@ -85,7 +85,8 @@ export class Reading {
 		const blank = fit("", width);
 		const centre = this.centre;
 		if (!centre) {
-			const lines = this.#error ? [fit(this.#theme.fg("error", plainLine(this.#error)), width)] : [];
+			const error = this.#theme.fg("error", plain(this.#error ?? ""));
+			const lines = wrapTextWithAnsi(error, width).map((line) => fit(line, width));
 			return [...lines, ...Array<string>(height).fill(blank)].slice(0, height);
 		}
 		const own = this.#block(centre, width);
@@ -153,10 +154,15 @@ export class Reading {
 		return window.messages[window.messages.indexOf(message) + 1];
 	}
 
-	#on(message: Message, before: number, after: number): Window {
+	/** Reads on from a message; nothing when it was forgotten meanwhile. */
+	#on(message: Message, before: number, after: number): Pick<Window, "messages" | "more"> {
 		const session = this.#item?.session.id ?? "";
 		const highlight = this.#highlight || undefined;
-		return this.#memory.store.read(session, { around: message.id, before, after, highlight });
+		try {
+			return this.#memory.store.read(session, { around: message.id, before, after, highlight });
+		} catch {
+			return { messages: [], more: { before: 0, after: 0 } };
+		}
 	}
 
 	#block(message: Message, width: number): Block {

@@ -22,7 +22,7 @@ import type { Memory } from "../memory.ts";
 import { columnsOf, fit } from "./columns.ts";
 import { addCalled, type Found, find, findMore, type Item, isThin } from "./find.ts";
 import { forgetMenu } from "./forget.ts";
-import { hintLines, Keys } from "./keys.ts";
+import { type Hint, hintLines, Keys } from "./keys.ts";
 import { List } from "./list.ts";
 import { Menu } from "./menu.ts";
 import { plainLine, wall } from "./paint.ts";
@@ -124,8 +124,13 @@ export class RecallScreen implements Component, Focusable {
 		this.#notice = undefined;
 		clearTimeout(this.#follow);
 		this.#follow = undefined;
-		if (this.#menu) this.#choose(this.#menu, data);
-		else if (!this.#act(data)) this.#input.handleInput(data);
+		try {
+			if (this.#menu) this.#choose(this.#menu, data);
+			else if (!this.#act(data)) this.#input.handleInput(data);
+		} catch (error) {
+			// What a key or a frame throws would end pi.
+			this.#notice = this.memory.explain(error);
+		}
 		this.tui.requestRender();
 	}
 
@@ -237,13 +242,14 @@ export class RecallScreen implements Component, Focusable {
 			[
 				{ label: screen.startNew, run: () => this.done({ do: "new", item, message }) },
 				{ label: screen.keepReading, run: () => {} },
-				{ label: screen.backToList, run: () => this.#showWhole(false) },
+				{
+					label: screen.backToList,
+					run: () => {
+						this.#whole = false;
+					},
+				},
 			],
 		);
-	}
-
-	#showWhole(whole: boolean): void {
-		this.#whole = whole;
 	}
 
 	#quote(): void {
@@ -367,6 +373,14 @@ export class RecallScreen implements Component, Focusable {
 	// ---- painting ----
 
 	render(width: number): string[] {
+		try {
+			return this.#frame(width);
+		} catch (error) {
+			return [fit(this.theme.fg("error", plainLine(this.memory.explain(error))), width)];
+		}
+	}
+
+	#frame(width: number): string[] {
 		this.#refresh();
 		const height = this.tui.terminal.rows;
 		const head = this.#headLines(width, height);
@@ -402,7 +416,7 @@ export class RecallScreen implements Component, Focusable {
 		const { theme } = this;
 		const filled = (lines: string[]) => [...lines, ...Array<string>(room).fill(" ".repeat(width))].slice(0, room);
 		const menu = this.#menu?.lines(width, theme) ?? [];
-		if (this.#whole) {
+		if (this.#whole && this.#list.item) {
 			const shown = menu.length > 0 ? [...menu, " ".repeat(width)].slice(0, room) : [];
 			this.#reading.show(this.#item, this.#terms);
 			return [...shown, ...this.#reading.render(width, room - shown.length, true)];
@@ -444,24 +458,38 @@ export class RecallScreen implements Component, Focusable {
 	}
 
 	#footLines(width: number): string[] {
+		return hintLines(this.#menu ? this.#menuHints : this.#hints, width, this.theme);
+	}
+
+	get #menuHints(): Hint[] {
+		const { keys: does } = this.memory.words.screen;
+		return [
+			[this.#keys.name("tui.select.confirm"), does.choose],
+			[this.#keys.name("tui.select.cancel"), does.back],
+		];
+	}
+
+	/** The keys that do something now: without a selection there is nothing to read or to act on. */
+	get #hints(): Hint[] {
 		const keys = this.#keys;
 		const { keys: does } = this.memory.words.screen;
-		const hints: [string, string][] = this.#menu
-			? [
-					[keys.name("tui.select.confirm"), does.choose],
-					[keys.name("tui.select.cancel"), does.back],
-				]
-			: [
-					[keys.name("tui.select.confirm"), does.resume],
-					[keys.name("tui.input.tab"), this.#offered.length > 0 ? does.complete : this.#here ? does.all : does.here],
-					[keys.name("read"), this.#whole ? does.list : does.read],
-					[keys.name("fork"), does.fork],
-					[keys.name("quote"), does.quote],
-					[keys.name("copy"), does.copy],
-					[keys.name("forget"), does.forget],
-					[keys.name("tui.select.pageDown"), does.scroll],
-					[keys.name("tui.select.cancel"), this.#whole ? does.back : does.close],
-				];
-		return hintLines(hints, width, this.theme);
+		const tab = this.#offered.length > 0 ? does.complete : this.#here ? does.all : does.here;
+		const switches: Hint = [keys.name("tui.input.tab"), tab];
+		const close: Hint = [keys.name("tui.select.cancel"), this.#whole ? does.back : does.close];
+		if (!this.#list.item) {
+			const start: Hint[] = this.#waiting > 0 ? [[keys.name("tui.select.confirm"), does.import]] : [];
+			return [...start, switches, close];
+		}
+		return [
+			[keys.name("tui.select.confirm"), does.resume],
+			switches,
+			[keys.name("read"), this.#whole ? does.list : does.read],
+			[keys.name("fork"), does.fork],
+			[keys.name("quote"), does.quote],
+			[keys.name("copy"), does.copy],
+			[keys.name("forget"), does.forget],
+			[keys.name("tui.select.pageDown"), does.scroll],
+			close,
+		];
 	}
 }

@@ -20,7 +20,8 @@ export interface State {
 
 /** How the answer was reached, or what is wrong with the question. */
 export function statusLine({ found, here }: State, words: Words, theme: Theme): string {
-	if (found.error) return theme.fg("error", plainLine(found.error));
+	// Where nothing is listed, the list's place says it in full.
+	if (found.error) return found.items.length > 0 ? theme.fg("error", plainLine(found.error)) : "";
 	const { screen } = words;
 	const { query } = found;
 	const parts = [
