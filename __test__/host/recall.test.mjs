@@ -302,6 +302,16 @@ test("/recall forget says what would go, asks, and it stays gone", async (t) => 
 	assert.equal(home.rows().length, 2);
 });
 
+test("/recall forget takes the dates that a search takes", async (t) => {
+	const home = await homeWithPast(t);
+	for (const dates of ["since:today", "since:7d", "until:9999-12", "since：昨天"]) {
+		assert.match((await home.print(`/recall forget ${dates}`)).out, /^4 messages in 2 sessions would be/, dates);
+	}
+	assert.match((await home.print("/recall forget until:yesterday")).out, /^Nothing in the store fits/);
+	assert.match((await home.print("/recall forget since:never yes")).out, /"never" is no date/);
+	assert.equal(home.rows().length, 4);
+});
+
 test("words that only begin like a subcommand are searched", async (t) => {
 	const home = await homeWithPast(t);
 	assert.match((await home.print("/recall forget about the cache")).out, /【cache】/);

@@ -1,7 +1,7 @@
 // What each key of /recall does in the real pi, and where it ends.
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { spoil } from "../faults/steps.mjs";
@@ -34,6 +34,23 @@ test("Enter resumes the session it was said in, and shows the passage above the 
 	await pi.until(/and now\?[\s\S]*ok/);
 	assert.doesNotMatch(pi.screen(), /said in this session/);
 	assert.equal(textOf(entriesOf(cache).at(-2)), "and now?");
+});
+
+test("the file of a session that is resumed is not kept open", {
+	skip: process.platform !== "linux" && "open files are read from /proc",
+}, async (t) => {
+	const { pi, home, cache } = await recalling(t, "hash ring");
+	await pi.send(KEYS.enter);
+	await pi.until(/said in this session/);
+	const open = readdirSync(`/proc/${pi.pty.pid}/fd`).map((fd) => {
+		try {
+			return readlinkSync(`/proc/${pi.pty.pid}/fd/${fd}`);
+		} catch {
+			return "closed meanwhile";
+		}
+	});
+	assert.ok(open.includes(home.db), "the store is open");
+	assert.ok(!open.includes(cache));
 });
 
 test("Enter on a session of another folder goes there as pi does", async (t) => {

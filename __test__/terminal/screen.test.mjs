@@ -89,6 +89,21 @@ test("a filter alone lists what meets it, the latest first", async (t) => {
 	await pi.until(/No session fits\./);
 });
 
+test("a role alone lists the messages of a long session to its beginning", async (t) => {
+	const id = "0199c0de-long-7000-8000-000000000008";
+	const { home } = await homeWith(t, (home) => {
+		const others = Array.from({ length: 1_200 }, (_, n) => ["user", `otter number ${n}`]);
+		writeSession(home, { id, says: [["error", "no otter there"], ...others] });
+		return {};
+	});
+	const pi = await Terminal.open(home);
+	await pi.recall("role:error");
+	await pi.until(/1 message in 1 session[\s\S]*→ error ✗ bash: no otter there/);
+	await pi.send(KEYS.ctrl("u"));
+	await pi.type(`role:error session:${id}`);
+	await pi.until(/1 message in 1 session[\s\S]*→ error ✗ bash: no otter there/);
+});
+
 test("session: is completed by name, and the id says which it is", async (t) => {
 	const { home } = await homeWith(t, writePast);
 	const pi = await Terminal.open(home);

@@ -125,7 +125,9 @@ function faultOf(file: string, session: SessionSummary, entry: string | undefine
 
 /** The session id in a file's header: its first line, or the second where a title comes first. */
 function headerId(file: string): string | undefined {
-	for (const line of chunks(file).next().value?.split("\n", 3) ?? []) {
+	// Taken apart and not asked with next(): that also closes the file.
+	const [beginning = ""] = chunks(file);
+	for (const line of beginning.split("\n", 3)) {
 		try {
 			const record = JSON.parse(line);
 			if (record.type === "session") return record.id;
@@ -147,13 +149,14 @@ function holdsEntry(file: string, entry: string): boolean {
 	return false;
 }
 
-function* chunks(file: string): Generator<string, undefined> {
+/** The file in pieces; closed when the last was taken, or no more are. */
+function* chunks(file: string): Generator<string, void> {
 	const descriptor = openSync(file, "r");
 	try {
 		const buffer = Buffer.alloc(CHUNK);
 		for (;;) {
 			const length = readSync(descriptor, buffer);
-			if (length === 0) return undefined;
+			if (length === 0) return;
 			yield buffer.toString("utf8", 0, length);
 		}
 	} finally {

@@ -25,6 +25,8 @@ export interface Found {
 	more: boolean;
 	/** Latest sessions that were looked at, where no words are searched for. */
 	passed: number;
+	/** The one of them that has messages before `from` which were not. */
+	unread?: { session: SessionSummary; from: number };
 	/** Pages brought. */
 	pages: number;
 }
@@ -34,9 +36,8 @@ const PAGE = 50;
 const FIRST = 25;
 /** Sessions shown because of their names, before the hits. */
 const NAMED = 3;
-/** Messages of one session, and of all, that are read at a time to list those of a role: less than a frame takes. */
+/** Messages that are read at a time to list those of a role: less than a frame takes. */
 const READ = 500;
-const READ_AT_ONCE = 500;
 /** A list is filled up to this many, within this many pages. */
 const ENOUGH = 20;
 const FILL_PAGES = 40;
@@ -103,23 +104,47 @@ function listMessages({ store }: Memory, found: Found, here?: string): void {
 	const { since, until } = spanOf(query);
 	found.result ??= nothingYet();
 	const { hits, sessions, searched } = found.result;
-	const wanted = { hits: hits.length + PAGE, read: searched.messages + READ_AT_ONCE };
-	for (const session of latest(store, found, here)) {
-		const { messages } = store.read(session.id, { before: READ, after: 0 });
+	const wanted = { hits: hits.length + PAGE, read: searched.messages + READ };
+	let begun = found.unread?.session;
+	for (const { session, messages } of latestMessages(store, found, here)) {
 		const ours = messages
 			.filter(({ role, ts }) => role === query.role && ts >= since && ts <= until)
 			.reverse()
 			.map((message) => hitOf(session, message));
 		hits.push(...ours);
 		found.items.push(...ours.map((hit) => ({ session, hit })));
-		if (ours.length > 0) sessions.push(session);
+		if (ours.length > 0 && sessions.at(-1) !== session) sessions.push(session);
 		searched.messages += messages.length;
-		searched.sessions += 1;
+		if (session !== begun) searched.sessions += 1;
+		begun = session;
 		searched.oldest = session.startedAt;
 		if (hits.length >= wanted.hits || searched.messages >= wanted.read) break;
 	}
+	found.more ||= found.unread !== undefined;
 	Object.assign(found.result, { total: hits.length, totalIsCapped: found.more });
 	found.result.tookMs += performance.now() - start;
+}
+
+interface Page {
+	session: SessionSummary;
+	messages: Message[];
+}
+
+/** The messages of the sessions that meet the filters, in pages, on from those looked at before. */
+function* latestMessages(store: MemoryStore, found: Found, here?: string): Generator<Page, void> {
+	if (found.unread) yield* pagesOf(store, found, found.unread.session, found.unread.from);
+	for (const session of latest(store, found, here)) yield* pagesOf(store, found, session);
+}
+
+/** A session's messages before `from`, or all of them, the last page first. */
+function* pagesOf(store: MemoryStore, found: Found, session: SessionSummary, from?: number): Generator<Page, void> {
+	do {
+		const { messages, more } = store.read(session.id, { around: from, before: READ, after: 0 });
+		const unread = from === undefined ? messages : messages.slice(0, -1);
+		from = more.before > 0 && unread.length > 0 ? messages[0]?.id : undefined;
+		found.unread = from === undefined ? undefined : { session, from };
+		yield { session, messages: unread };
+	} while (from !== undefined);
 }
 
 /** The sessions that meet the filters, the latest first, on from those looked at before. */
@@ -127,6 +152,8 @@ function* latest(store: MemoryStore, found: Found, here?: string): Generator<Ses
 	const { query } = found;
 	found.more = query.session === undefined;
 	if (query.session !== undefined) {
+		if (found.passed > 0) return;
+		found.passed = 1;
 		yield store.read(query.session, { before: 0, after: 0 }).session;
 		return;
 	}

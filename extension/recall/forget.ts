@@ -7,9 +7,9 @@ import type { Memory } from "../memory.ts";
 import type { Answer } from "./answer.ts";
 import type { Item } from "./find.ts";
 import { Menu } from "./menu.ts";
-import { complete, completions } from "./query.ts";
+import { complete, completions, momentOf } from "./query.ts";
 
-const CONDITION = /(session|message|project|since|until):(?:"([^"]*)"|(\S+))/g;
+const CONDITION = /(session|message|project|since|until)[:：](?:"([^"]*)"|(\S+))/g;
 /** What a script adds where there is nobody to ask. */
 const CONSENT = "yes";
 /** Files that the screen's question names. */
@@ -85,8 +85,14 @@ export async function forget(memory: Memory, rest: string, ctx: ExtensionCommand
 function conditionsIn(rest: string): ForgetOptions {
 	const conditions: ForgetOptions = {};
 	for (const [, name = "", quoted, plain] of rest.matchAll(CONDITION)) {
-		const value = quoted ?? plain ?? "";
-		Object.assign(conditions, { [name]: name === "message" ? Number(value.replace(/^#/, "")) : value });
+		Object.assign(conditions, { [name]: conditionOf(name, quoted ?? plain ?? "") });
 	}
 	return conditions;
+}
+
+function conditionOf(name: string, value: string): string | number {
+	if (name === "message") return Number(value.replace(/^#/, ""));
+	if (name !== "since" && name !== "until") return value;
+	// The same dates as in a search; what is none, the store refuses and says so.
+	return momentOf(value, name === "until") ?? value;
 }

@@ -45,7 +45,6 @@ const TIME_CHOICES = ["today", "yesterday", "7d", "4w", "6m", "1y"];
 
 /** Quoted text, a filter with its value, or anything else up to a space. */
 const PIECES = /"[^"]*"?|(?<![^\s])(project|since|until|role|session)[:：]("[^"]*"?|\S*)|[^\s"]+|\s+/gu;
-const DAY_MS = 86_400_000;
 
 /** Takes a query line apart; the store says which project or session is meant by the beginning of a name. */
 export function parseQuery(line: string, words: Words, store?: Names): Query {
@@ -94,12 +93,14 @@ function sessionOf(value: string, store?: Names): string {
 /** A date as the store wants it: ISO, or `today`, `yesterday`, `7d`, `3w`, `2m`, `1y`; a month stands for its days. */
 export function momentOf(value: string, last: boolean, now = new Date()): string | undefined {
 	const [, count, unit] = /^(\d{1,4})([dwmy天周月年])$/.exec(value) ?? [];
+	// Counted in days of the calendar: not all of them have 24 hours.
+	const daysAgo = (days: number) => day(new Date(now.getFullYear(), now.getMonth(), now.getDate() - days).getTime());
 	if (count && unit) {
 		const span = { d: 1, w: 7, m: 30, y: 365, 天: 1, 周: 7, 月: 30, 年: 365 }[unit] ?? 1;
-		return day(now.getTime() - Number(count) * span * DAY_MS);
+		return daysAgo(Number(count) * span);
 	}
-	if (value === "today" || value === "今天") return day(now.getTime());
-	if (value === "yesterday" || value === "昨天") return day(now.getTime() - DAY_MS);
+	if (value === "today" || value === "今天") return daysAgo(0);
+	if (value === "yesterday" || value === "昨天") return daysAgo(1);
 	const [, year, month] = /^(\d{4})(?:-(\d{2}))?$/.exec(value) ?? [];
 	if (year) {
 		if (month && (Number(month) < 1 || Number(month) > 12)) return undefined;
