@@ -251,6 +251,37 @@ struct Session {
     parent: Option<String>,
 }
 
+impl From<Session> for store::Session {
+    fn from(session: Session) -> Self {
+        store::Session {
+            id: session.id,
+            cwd: session.cwd,
+            started_at: integer(session.started_at),
+            name: session.name,
+            file: session.file,
+            parent_file: session.parent_file,
+            parent: session.parent,
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SearchOptions {
+    limit: Option<f64>,
+    offset: Option<f64>,
+    project: Option<String>,
+    session: Option<String>,
+    exclude: Vec<Exclusion>,
+    role: Option<String>,
+    #[serde(deserialize_with = "given")]
+    since: Option<Moment>,
+    #[serde(deserialize_with = "given")]
+    until: Option<Moment>,
+    for_model: bool,
+    by_session: bool,
+}
+
 impl TryFrom<SearchOptions> for store::Query {
     type Error = Error;
 
@@ -276,6 +307,21 @@ impl TryFrom<SearchOptions> for store::Query {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "exclude lists session ids, { session, fromSeq } and { session, entries }")]
+enum Exclusion {
+    Session(String),
+    From {
+        session: String,
+        #[serde(rename = "fromSeq")]
+        from_seq: f64,
+    },
+    Entries {
+        session: String,
+        entries: Vec<String>,
+    },
+}
+
 impl From<Exclusion> for store::Exclusion {
     fn from(exclusion: Exclusion) -> Self {
         match exclusion {
@@ -286,22 +332,8 @@ impl From<Exclusion> for store::Exclusion {
     }
 }
 
-impl From<Session> for store::Session {
-    fn from(session: Session) -> Self {
-        store::Session {
-            id: session.id,
-            cwd: session.cwd,
-            started_at: integer(session.started_at),
-            name: session.name,
-            file: session.file,
-            parent_file: session.parent_file,
-            parent: session.parent,
-        }
-    }
-}
-
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "since and until are unix milliseconds or an ISO date")]
 enum Moment {
     Ms(f64),
     Text(String),
@@ -324,36 +356,9 @@ impl Moment {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Exclusion {
-    Session(String),
-    From {
-        session: String,
-        #[serde(rename = "fromSeq")]
-        from_seq: f64,
-    },
-    Entries {
-        session: String,
-        entries: Vec<String>,
-    },
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct SearchOptions {
-    limit: Option<f64>,
-    offset: Option<f64>,
-    project: Option<String>,
-    session: Option<String>,
-    exclude: Vec<Exclusion>,
-    role: Option<String>,
-    #[serde(deserialize_with = "given")]
-    since: Option<Moment>,
-    #[serde(deserialize_with = "given")]
-    until: Option<Moment>,
-    for_model: bool,
-    by_session: bool,
+/// Of a member that is there, null is not nothing: JSON writes null for NaN and for a date that is none.
+fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(value: D) -> std::result::Result<Option<T>, D::Error> {
+    T::deserialize(value).map(Some)
 }
 
 #[derive(Default, Deserialize)]
@@ -381,23 +386,6 @@ struct ProjectsOptions {
     query: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    fn paths(given: Option<OneOrMany>) -> Vec<PathBuf> {
-        match given {
-            None => Vec::new(),
-            Some(OneOrMany::One(path)) => vec![PathBuf::from(path)],
-            Some(OneOrMany::Many(paths)) => paths.into_iter().map(PathBuf::from).collect(),
-        }
-    }
-}
-
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ImportOptions {
@@ -410,6 +398,23 @@ impl From<ImportOptions> for import::Options {
         import::Options {
             from: OneOrMany::paths(options.from),
             also: options.also.into_iter().map(PathBuf::from).collect(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "from is a path or a list of paths")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn paths(given: Option<OneOrMany>) -> Vec<PathBuf> {
+        match given {
+            None => Vec::new(),
+            Some(OneOrMany::One(path)) => vec![PathBuf::from(path)],
+            Some(OneOrMany::Many(paths)) => paths.into_iter().map(PathBuf::from).collect(),
         }
     }
 }
@@ -430,11 +435,6 @@ struct ForgetOptions {
     until: Option<Moment>,
     #[serde(default)]
     dry_run: bool,
-}
-
-/// A value that is there: JSON writes null for what is no number and no date.
-fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(value: D) -> std::result::Result<Option<T>, D::Error> {
-    T::deserialize(value).map(Some)
 }
 
 #[derive(Default, Deserialize)]
@@ -921,4 +921,21 @@ fn rejection(env: &Env, error: &Error) -> napi::Error {
         Ok::<_, napi::Error>(napi::Error::from(object.to_unknown()))
     };
     build().unwrap_or_else(|_| napi::Error::from_reason(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_refused_with_what_it_may_be() {
+        for (options, may_be) in [
+            (r#"{"since":true}"#, "unix milliseconds or an ISO date"),
+            (r#"{"until":null}"#, "unix milliseconds or an ISO date"),
+            (r#"{"exclude":[5]}"#, "session ids"),
+        ] {
+            let said = serde_json::from_str::<SearchOptions>(options).err().map(|error| error.to_string());
+            assert!(said.is_some_and(|said| said.contains(may_be)), "{options}");
+        }
+    }
 }
