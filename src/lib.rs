@@ -23,6 +23,13 @@
 //!
 //! `node` is the thin face that JavaScript sees; nothing behind it knows of JavaScript.
 
+#![warn(missing_docs)]
+// A panic would end pi's turn: nothing from outside is unwrapped, and no index is taken on trust.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)
+)]
+
 pub mod error;
 pub mod import;
 pub mod message;

@@ -21,8 +21,9 @@ const STRING: usize = 256 << 10;
 pub struct Record<'a> {
     /// Its number, from 1.
     pub line: u64,
-    /// The place in the file of its first byte, and of the first byte after it and its line end.
+    /// The place in the file of its first byte.
     pub start: u64,
+    /// The place of the first byte after it and its line end.
     pub end: u64,
     /// The line without its line feed, and without the ends of huge strings; a carriage return or NUL bytes around it
     /// are blanks to the parser.

@@ -46,10 +46,13 @@ pub struct Options {
 /// Session files that wait to be imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
+    /// Files that were never read or changed since.
     pub files: usize,
     /// Session files there are, those waiting among them.
     pub all: usize,
+    /// Their sizes together: what an import would read at most.
     pub bytes: u64,
+    /// The folders looked in.
     pub folders: Vec<String>,
 }
 

@@ -14,10 +14,11 @@ const ENTRIES: usize = 500;
 /// What the tail brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
+    /// Messages stored.
     pub stored: u64,
     /// Rows that took the file's text, or went because the file keeps nothing of them.
     pub changed: u64,
-    /// Bytes still unread: import the file.
+    /// Bytes that were not read, more than one call takes: import the file.
     pub behind: u64,
 }
 

@@ -13,6 +13,7 @@ use crate::store::folders;
 pub struct Found {
     /// Its real path.
     pub path: PathBuf,
+    /// Bytes.
     pub size: u64,
     /// What tells whether it changed since it was read.
     pub stamp: Stamp,
@@ -28,7 +29,9 @@ impl Found {
 /// Something left out, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
+    /// What is left out.
     pub path: PathBuf,
+    /// Why, for a person.
     pub reason: String,
 }
 

@@ -80,6 +80,7 @@ pub struct Header {
 /// What we keep of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
+    /// Who said it.
     pub role: Role,
     /// Markdown, cut at 20,000 UTF-16 units.
     pub text: String,
@@ -94,7 +95,9 @@ pub struct Kept {
 /// What an entry says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
+    /// The session's header.
     Header(Header),
+    /// A message to keep.
     Kept(Kept),
     /// A known entry of which nothing is kept; the role it would have had, when it is a message.
     Nothing(Option<Role>),
@@ -113,6 +116,7 @@ pub struct Entry {
     pub parent: Option<String>,
     /// Unix milliseconds: the message's own time, else its entry's; 0 when neither is known.
     pub ts: i64,
+    /// What it says.
     pub body: Body,
 }
 

@@ -101,12 +101,12 @@ pub(super) fn fetch(
     // How common each term of the index is; those that are rare are read on the way.
     let mut df = vec![0.0; matcher.terms.len()];
     let mut anchors: Vec<Anchor<'_>> = Vec::new();
-    for (at, term) in matcher.terms.iter().enumerate() {
+    for ((at, term), df) in matcher.terms.iter().enumerate().zip(&mut df) {
         if !matches!(term.kind, Kind::Single | Kind::Pair | Kind::Word | Kind::Whole) {
             continue;
         }
         let anchor = reader.open(cache, term, at)?;
-        df[at] = anchor.df;
+        *df = anchor.df;
         anchors.push(anchor);
     }
     // Characters of runs: their pairs tell whether they exist, and those that no pair holds are anchors themselves.
@@ -118,7 +118,9 @@ pub(super) fn fetch(
             pair.kind == Kind::Pair && df > 0.0 && term.text.chars().next().is_some_and(|c| pair.text.contains(c))
         });
         let anchor = reader.open(cache, term, at)?;
-        df[at] = anchor.df;
+        if let Some(df) = df.get_mut(at) {
+            *df = anchor.df;
+        }
         if !paired {
             anchors.push(anchor);
         }

@@ -57,9 +57,19 @@ pub enum Exclude {
     /// A whole session.
     Session(i64),
     /// A session's messages from a place on.
-    From { session: i64, seq: i64 },
+    From {
+        /// The session's number.
+        session: i64,
+        /// The first place left out.
+        seq: i64,
+    },
     /// A session's messages with these entry ids, and those without any.
-    Entries { session: i64, entries: Vec<String> },
+    Entries {
+        /// The session's number.
+        session: i64,
+        /// pi's entry ids.
+        entries: Vec<String>,
+    },
 }
 
 /// How much of the query the best hit holds.
@@ -92,9 +102,13 @@ pub struct Hit {
     pub id: i64,
     /// Its session's number.
     pub session: i64,
+    /// The message's place in its session, from 1.
     pub seq: i64,
+    /// pi's entry id, when known.
     pub entry: Option<String>,
+    /// Unix milliseconds.
     pub ts: i64,
+    /// Who said it.
     pub role: Role,
     /// Higher is better; comparable within one result only.
     pub score: f64,
@@ -109,7 +123,9 @@ pub struct Hit {
 /// What was searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
+    /// Messages that the projects and sessions searched hold.
     pub messages: u64,
+    /// Those sessions.
     pub sessions: u64,
     /// Unix milliseconds.
     pub oldest: Option<i64>,
@@ -122,6 +138,7 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// The hits' sessions, best first by all that they hold, and how many matching messages each has.
     pub sessions: Vec<(i64, usize)>,
+    /// How much of the query the best hit holds.
     pub tier: Tier,
     /// Words, or single characters of unspaced scripts, that no message has.
     pub missing: Vec<String>,
@@ -131,6 +148,7 @@ pub struct Found {
     pub total_is_capped: bool,
     /// No bound cut the search short.
     pub complete: bool,
+    /// What was searched.
     pub searched: Searched,
 }
 

@@ -11,7 +11,9 @@ use crate::error::{Kind, Result};
 pub struct Health {
     /// Nothing is wrong, or everything that was is repaired.
     pub ok: bool,
+    /// What is wrong, for a person.
     pub problems: Vec<String>,
+    /// What was done about it.
     pub repaired: Vec<String>,
 }
 

@@ -19,12 +19,15 @@ const PARKED: i64 = 1 << 40;
 /// How far a file was read, and what it looked like then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Size, change time (nanoseconds) and inode when it was read to its end; size -1 when it was not.
+    /// Its bytes when it was read to its end; -1 when it was not.
     pub size: i64,
+    /// When it was changed last, nanoseconds since 1970.
     pub mtime: i64,
+    /// 0 where the file system has none.
     pub inode: i64,
-    /// The first byte not read yet, and the number of its line, from 1.
+    /// The first byte not read yet.
     pub offset: u64,
+    /// The number of the line that byte is in, from 1.
     pub line: u64,
     /// A fingerprint of the bytes before `offset`: it tells an appended file from a rewritten one.
     pub print: i64,
@@ -38,10 +41,14 @@ impl Mark {
 /// What is remembered of a session file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState {
-    /// The session it holds.
+    /// pi's id of the session it holds; `None` for a file of which nothing is to be read.
     pub session: Option<String>,
+    /// How far it was read.
     pub mark: Mark,
+    /// Rows of the session up to this `seq` stand in the file's order.
     placed: i64,
+    /// The last entry read, and the nearest kept message on its branch up to it (0 for none): most entries follow the one
+    /// before them.
     last_entry: Option<String>,
     last_msg: i64,
 }
@@ -56,7 +63,9 @@ impl FileState {
 /// What reading entries changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// New rows.
     pub stored: u64,
+    /// Messages that had a row.
     pub duplicates: u64,
     /// Rows that took the file's text, or went because the file keeps nothing of them.
     pub changed: u64,
@@ -64,11 +73,13 @@ pub struct Counts {
 
 /// One entry and where it ends in the file.
 pub struct Placed {
+    /// The entry.
     pub entry: Entry,
     /// The kept text's terms, when they were cut ahead of the transaction.
     pub terms: Option<String>,
-    /// The first byte and the line after it.
+    /// The first byte after it.
     pub offset: u64,
+    /// The number of the line that byte is in, from 1.
     pub line: u64,
     /// No other entry of the same line follows: what was read may be remembered up to here.
     pub last: bool,
@@ -77,9 +88,12 @@ pub struct Placed {
 /// Entries of one file on their way into the store. Several files' shares go in together, because every commit costs a
 /// flush of the index, and most files are short.
 pub struct Share {
+    /// The place in the file; it moves on as entries are applied.
     pub cursor: Cursor,
     entries: Vec<Placed>,
+    /// What to remember of the file once all are applied.
     end: Option<Mark>,
+    /// How many entries are applied.
     applied: usize,
     /// How it ended; `None` while entries wait to be applied.
     pub ended: Option<Outcome>,
@@ -116,6 +130,7 @@ pub struct Cursor {
     stirred: bool,
     /// A parent lies in a part of the file that was read before: only the whole file tells where.
     pub reread: bool,
+    /// What the entries read so far changed.
     pub counts: Counts,
 }
 
@@ -275,9 +290,11 @@ struct Reading<'a> {
     previous: i64,
     /// There are rows after `placed`.
     waiting: bool,
+    /// They were moved out of the way, behind [`PARKED`].
     parked: bool,
     /// Entries of which the file keeps nothing, but an event may have.
     nothing: Vec<(Role, i64)>,
+    /// New rows, the latest of their times, and the first words of the user among them.
     added: i64,
     last_at: i64,
     opening: Option<String>,

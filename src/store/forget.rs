@@ -11,11 +11,15 @@ use crate::message::Role;
 /// What to forget: every condition given must hold.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
+    /// pi's session id or an unambiguous prefix of it.
     pub session: Option<String>,
+    /// A message's id.
     pub message: Option<i64>,
+    /// An absolute folder, one with `~`, or a bare folder name, which takes every project of that name.
     pub project: Option<String>,
-    /// Half-open, unix milliseconds.
+    /// From this time on, unix milliseconds.
     pub since: Option<i64>,
+    /// Before this time, unix milliseconds.
     pub until: Option<i64>,
     /// Only say what would go.
     pub dry_run: bool,
@@ -24,7 +28,9 @@ pub struct Conditions {
 /// What went, or would go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
+    /// Sessions of which nothing is left.
     pub sessions: u64,
+    /// Messages, their copies in other sessions among them.
     pub messages: u64,
     /// pi's own files that still hold the text, and damaged stores set aside, which may.
     pub still_in: Vec<String>,

@@ -20,8 +20,11 @@ const BEFORE: &str = "";
 /// What a merge brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
+    /// Sessions read.
     pub sessions: u64,
+    /// Messages stored.
     pub stored: u64,
+    /// Messages that were here before.
     pub duplicates: u64,
 }
 

@@ -1,4 +1,5 @@
-//! One way out: a query with the names people use, answered by [`crate::search`] with the names they know.
+//! A search as the rest of the program asks for it: projects and sessions by their names, where [`crate::search`] knows
+//! numbers.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,61 +12,91 @@ use crate::error::Result;
 use crate::message::Role;
 use crate::search::{self, Tier};
 
-/// What to search, by name. See `index.d.ts` for each field.
+/// What to search, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
+    /// Messages to return; 0 is the default of 10.
     pub limit: usize,
+    /// Messages to pass over first.
     pub offset: usize,
+    /// Only this project: an absolute folder, one with `~`, or a bare folder name.
     pub project: Option<String>,
+    /// Only this session: pi's id or an unambiguous prefix of it.
     pub session: Option<String>,
+    /// What to leave out.
     pub exclude: Vec<Exclusion>,
+    /// Only what this role said.
     pub role: Option<Role>,
-    /// Half-open, unix milliseconds.
+    /// Only messages from this time on, unix milliseconds.
     pub since: Option<i64>,
+    /// Only messages before this time, unix milliseconds.
     pub until: Option<i64>,
+    /// Leave out what the person keeps from the model.
     pub for_model: bool,
+    /// The hits are to be shown by session: a long one does not push out the others.
     pub by_session: bool,
 }
 
 /// What to leave out, with its copies in other sessions.
 #[derive(Clone, Debug)]
 pub enum Exclusion {
+    /// A whole session, by pi's id.
     Session(String),
-    /// From this `seq` on.
+    /// A session's messages from this `seq` on.
     From(String, i64),
-    /// These entries, and the session's messages whose entry id is not known yet.
+    /// A session's messages with these entry ids, and those whose entry id is not known yet.
     Entries(String, Vec<String>),
 }
 
 /// A message that answers a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
+    /// The message's id; it never changes.
     pub id: i64,
+    /// pi's id of the session it is shown in: of those that hold it, the one that began first.
     pub session: String,
+    /// Its place in that session, from 1.
     pub seq: i64,
+    /// pi's entry id, when known.
     pub entry: Option<String>,
+    /// Unix milliseconds.
     pub ts: i64,
+    /// Who said it.
     pub role: Role,
+    /// Higher is better; comparable within one answer only.
     pub score: f64,
+    /// The passage that answers best, about 300 characters on one line.
     pub snippet: String,
+    /// `[start, end)` pairs of UTF-16 positions in the snippet.
     pub marks: Vec<(usize, usize)>,
+    /// pi's ids of the other sessions that hold a copy.
     pub copies: Vec<String>,
 }
 
 /// What a search found, and how it was reached.
 #[derive(Clone, Debug)]
 pub struct Answer {
+    /// Messages, best first.
     pub hits: Vec<Hit>,
     /// Sessions with the number of their messages that match, best first.
     pub sessions: Vec<(SessionSummary, u64)>,
+    /// How much of the query the best hit holds.
     pub tier: Tier,
+    /// Words, or single characters of unspaced scripts, that no message has.
     pub missing: Vec<String>,
+    /// Matching messages, as far as they were counted.
     pub total: u64,
+    /// There are more than `total`.
     pub total_is_capped: bool,
+    /// False when a bound cut the search short, or the index is still being built.
     pub complete: bool,
+    /// Messages that were searched.
     pub messages: u64,
+    /// Sessions that were searched.
     pub searched_sessions: u64,
+    /// When the first of them began, unix milliseconds.
     pub oldest: Option<i64>,
+    /// How long the search took.
     pub took: Duration,
 }
 

@@ -14,7 +14,9 @@ use crate::message::Role;
 pub struct Span {
     /// The message in the middle; default the session's last.
     pub around: Option<i64>,
+    /// Messages to read before it, at most.
     pub before: usize,
+    /// Messages to read after it, at most.
     pub after: usize,
     /// Leave out what is kept for the person only.
     pub for_model: bool,
@@ -29,21 +31,32 @@ impl Default for Span {
 /// A message as it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
+    /// Its id; it never changes.
     pub id: i64,
+    /// Its place in the session, from 1.
     pub seq: i64,
+    /// pi's entry id, when known.
     pub entry: Option<String>,
+    /// Unix milliseconds.
     pub ts: i64,
+    /// Who said it.
     pub role: Role,
+    /// Markdown.
     pub text: String,
+    /// The text was cut when it was stored.
     pub truncated: bool,
 }
 
 /// Consecutive messages, and how many more the branch has before and after them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
+    /// The session read.
     pub session: SessionSummary,
+    /// In the order of the branch.
     pub messages: Vec<Message>,
+    /// Messages of the branch before these.
     pub before: usize,
+    /// Messages of the branch after these.
     pub after: usize,
 }
 
@@ -77,12 +90,15 @@ impl Store {
                 return Ok(Window { session: summary, messages: Vec::new(), before: 0, after: 0 });
             };
             let branch = branch(&nodes, centre);
-            let shown: Vec<usize> = branch.into_iter().filter(|at| !(span.for_model && nodes[*at].private)).collect();
-            let middle = shown.partition_point(|at| *at < centre);
+            let mut shown: Vec<(usize, i64)> = Vec::with_capacity(branch.len());
+            for at in branch {
+                shown.extend(nodes.get(at).filter(|node| !(span.for_model && node.private)).map(|node| (at, node.id)));
+            }
+            let middle = shown.partition_point(|(at, _)| *at < centre);
             let from = middle.saturating_sub(span.before);
             let to = shown.len().min(middle.saturating_add(span.after).saturating_add(1));
-            let messages =
-                shown[from..to].iter().map(|at| message(connection, nodes[*at].id)).collect::<Result<_>>()?;
+            let wanted = shown.get(from..to).unwrap_or_default();
+            let messages = wanted.iter().map(|(_, id)| message(connection, *id)).collect::<Result<_>>()?;
             Ok(Window { session: summary, messages, before: from, after: shown.len() - to })
         })
     }
@@ -133,19 +149,20 @@ fn branch(nodes: &[Node], centre: usize) -> Vec<usize> {
     }
     let places: HashMap<i64, usize> = nodes.iter().enumerate().map(|(at, node)| (node.id, at)).collect();
     // A parent always stands before its child; anything else is no branch to follow.
-    let parent = |at: usize| match nodes[at].parent {
+    let parent = |at: usize| match nodes.get(at)?.parent {
         None => at.checked_sub(1),
         Some(id) => places.get(&id).copied().filter(|parent| *parent < at),
     };
     let mut branch: Vec<usize> = std::iter::successors(Some(centre), |at| parent(*at)).collect();
     branch.reverse();
-    // From the end backwards, the last descendant of the centre names the branch taken last.
-    let mut below = vec![false; nodes.len()];
-    below[centre] = true;
+    // The last row that descends from the centre is the end of the branch taken last.
+    let mut descends = vec![false; centre];
+    descends.push(true);
     let mut tip = centre;
     for at in centre + 1..nodes.len() {
-        if parent(at).is_some_and(|parent| below[parent]) {
-            below[at] = true;
+        let below = parent(at).and_then(|parent| descends.get(parent)) == Some(&true);
+        descends.push(below);
+        if below {
             tip = at;
         }
     }

@@ -16,10 +16,13 @@ const OPENING: usize = 200;
 /// What is known of a session: pi's header and name entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
+    /// pi's session id.
     pub id: String,
+    /// The folder it was started in.
     pub cwd: String,
     /// Unix milliseconds.
     pub started_at: i64,
+    /// The name the person gave it.
     pub name: Option<String>,
     /// Absolute path of pi's file.
     pub file: Option<String>,
@@ -34,10 +37,13 @@ pub struct Session {
 pub struct SessionSummary {
     /// The session's number inside the store.
     pub number: i64,
+    /// What pi's file says of it.
     pub session: Session,
     /// The folder's bare name.
     pub project: String,
+    /// When its latest message was said, unix milliseconds.
     pub last_at: i64,
+    /// How many messages it holds.
     pub messages: i64,
     /// The first words the user said.
     pub opening: String,
@@ -46,9 +52,13 @@ pub struct SessionSummary {
 /// A folder pi was used in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
+    /// The folder's bare name.
     pub project: String,
+    /// The folder.
     pub cwd: String,
+    /// Sessions in it that hold messages.
     pub sessions: i64,
+    /// When the latest message of one was said, unix milliseconds.
     pub last_at: i64,
 }
 

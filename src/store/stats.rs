@@ -9,14 +9,21 @@ use crate::error::Result;
 /// The store in figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
+    /// The database.
     pub path: String,
     /// The database and its side files.
     pub bytes: u64,
+    /// The number of its tables' shape.
     pub schema: i64,
+    /// Messages, copies in forks among them.
     pub messages: i64,
+    /// Sessions that hold messages.
     pub sessions: i64,
+    /// Folders of those sessions.
     pub projects: i64,
+    /// The time of the first message, unix milliseconds.
     pub oldest: Option<i64>,
+    /// The time of the latest message, unix milliseconds.
     pub newest: Option<i64>,
     /// Oldest first.
     pub weeks: Vec<Week>,
@@ -29,14 +36,18 @@ pub struct Stats {
 pub struct Week {
     /// The week's Monday, unix milliseconds.
     pub start: i64,
+    /// Messages said in it.
     pub messages: i64,
 }
 
 /// Messages of one project name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectCount {
+    /// The folders' bare name.
     pub project: String,
+    /// Their sessions that hold messages.
     pub sessions: i64,
+    /// Messages of those sessions.
     pub messages: i64,
 }
 

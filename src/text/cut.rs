@@ -3,6 +3,8 @@
 //! Scripts written without spaces give their characters; everything else gives words. An identifier gives its words, and
 //! itself: `src/storeIndex.ts` gives `src`, `store`, `index`, `ts` and `storeindex`, `storeindex.ts`, `src/storeindex.ts`.
 
+#![allow(clippy::indexing_slicing, reason = "every start and end comes from `cut`, which stays within the units")]
+
 use super::fold::{character, class, code};
 
 /// A piece of folded text: where it starts and ends.

@@ -5,6 +5,8 @@
 //!
 //! Nearly every character folds to one character by a table lookup; tables of 256 are made when a text first needs them.
 
+#![allow(clippy::indexing_slicing, reason = "only tables of 256 are indexed, and only by a byte")]
+
 use std::sync::OnceLock;
 
 use unicode_normalization::UnicodeNormalization;
