@@ -131,6 +131,27 @@ test("hits of a session that say nearly the same are one line, which counts them
 	assert.match(pi.screen(), /8 messages in 1 session/);
 });
 
+test("what a tool was called with and what it said are read as they are, not as Markdown", async (t) => {
+	const call = `→ bash({"command":"grep -n '_a_' *.ts *.js \\"\`b\`\\""})`;
+	const says = [
+		["assistant", `A **bold** otter:\n${call}\nand *more*`],
+		["error", "otter *not* found\n# no heading"],
+		["user", "! ls *otter* _x_"],
+	];
+	const { home } = await homeWith(t, (home) => {
+		writeSession(home, { id: "0199c0de-call-7000-8000-000000000009", says });
+		return {};
+	});
+	const pi = await Terminal.open(home);
+	await pi.recall("otter bold");
+	await pi.until(/→ pi/);
+	await pi.send(KEYS.ctrl("o"));
+	const screen = (await pi.until(/ A bold otter:/)).replaceAll("\u00a0", " ");
+	for (const line of [call, ...says.slice(1).flatMap(([, text]) => text.split("\n"))]) {
+		assert.ok(screen.includes(line), `${line} is not in\n${screen}`);
+	}
+});
+
 test("a resize repaints without rubbish, and the query and the selection stay", async (t) => {
 	const { home } = await homeWith(t, writePast);
 	const pi = await Terminal.open(home, { cols: 80, rows: 24 });

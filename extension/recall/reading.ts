@@ -1,7 +1,7 @@
 // The reading view: a message among its neighbours, as pi renders them, with the query's terms marked.
 
 import { getMarkdownTheme, type Theme } from "@earendil-works/pi-coding-agent";
-import { Markdown, wrapTextWithAnsi } from "@earendil-works/pi-tui";
+import { type Component, type DefaultTextStyle, Markdown, Text, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import type { Message, Role, Window } from "../../index.js";
 import { cut, minute } from "../format.ts";
 import type { Memory } from "../memory.ts";
@@ -180,7 +180,9 @@ export class Reading {
 		const { text, marks, left } = glance(message, this.#limit);
 		const about = message.id === this.#item?.hit?.id;
 		const heading = `${about ? "▶" : "·"} ${screen.roles[message.role]} · ${minute(message.ts)}`;
-		const body = markdown(message.role, signed(text, marks), theme).render(width);
+		const body = parts(message.role, signed(text, marks)).flatMap((part) =>
+			component(message.role, part, theme).render(width),
+		);
 		const painted = paintMarks(body, theme);
 		const notes = [
 			...(left > 0 ? [screen.moreCharacters(number(left))] : []),
@@ -196,21 +198,58 @@ export class Reading {
 	}
 }
 
-/** A message's Markdown as pi shows that role. */
-function markdown(role: Role, text: string, theme: Theme): Markdown {
-	const style = {
-		user: {
-			color: (line: string) => theme.fg("userMessageText", line),
-			bgColor: (line: string) => theme.bg("userMessageBg", line),
-		},
-		assistant: undefined,
-		tool_error: { color: (line: string) => theme.fg("error", line) },
-		summary: {
-			color: (line: string) => theme.fg("customMessageText", line),
-			bgColor: (line: string) => theme.bg("customMessageBg", line),
-		},
-	}[role];
-	return new Markdown(text, 1, 0, getMarkdownTheme(), style);
+/** A piece of a message: Markdown, or what is shown as it is. */
+interface Part {
+	text: string;
+	verbatim: boolean;
+}
+
+/** A tool's call as it is kept: `→ read({"path":"src/a.ts"})`. */
+const CALL = /^→ (?=[^\s(]+\()/;
+const FENCE = /^\s*(```|~~~)/;
+
+/** A tool's error and a person's command are no Markdown, nor are the calls that stand among an assistant's text. */
+function parts(role: Role, text: string): Part[] {
+	if (role === "tool_error" || (role === "user" && text.startsWith("! "))) return [{ text, verbatim: true }];
+	if (role !== "assistant") return [{ text, verbatim: false }];
+	const found: Part[] = [];
+	let fenced = false;
+	for (const line of text.split("\n")) {
+		if (FENCE.test(line)) fenced = !fenced;
+		const verbatim = !fenced && CALL.test(line);
+		// The arrow stays on its line, however long the path that follows it.
+		const shown = verbatim ? line.replace(CALL, "→\u00a0") : line;
+		const last = found.at(-1);
+		if (last?.verbatim === verbatim) last.text += `\n${shown}`;
+		else found.push({ text: shown, verbatim });
+	}
+	return found;
+}
+
+/** A piece as pi shows that role. */
+function component(role: Role, { text, verbatim }: Part, theme: Theme): Component {
+	const { color, bgColor } = styleOf(role, theme);
+	if (verbatim) return new Text(color ? color(text) : text, 1, 0, bgColor);
+	return new Markdown(text, 1, 0, getMarkdownTheme(), { color, bgColor });
+}
+
+function styleOf(role: Role, theme: Theme): DefaultTextStyle {
+	switch (role) {
+		case "user":
+			return {
+				color: (line) => theme.fg("userMessageText", line),
+				bgColor: (line) => theme.bg("userMessageBg", line),
+			};
+		case "tool_error":
+			return { color: (line) => theme.fg("error", line) };
+		case "summary":
+			return {
+				color: (line) => theme.fg("customMessageText", line),
+				bgColor: (line) => theme.bg("customMessageBg", line),
+			};
+		case "assistant":
+			return {};
+	}
 }
 
 /** A long message around its first mark. */
