@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import type { Language } from "./words.ts";
+import type { Language, Words } from "./words.ts";
 
 export interface Config {
 	/** The interface's language; by default the environment's. */
@@ -23,7 +23,8 @@ export interface Config {
 export interface ReadConfig {
 	file: string;
 	config: Config;
-	problems: string[];
+	/** What is wrong, in the language that the settings themselves decide. */
+	problems: ((words: Words) => string)[];
 }
 
 const DEFAULTS: Config = {
@@ -34,15 +35,26 @@ const DEFAULTS: Config = {
 	toolPrefix: "",
 };
 
-const CHECKS: Record<keyof Config, { accepts: (value: unknown) => boolean; wants: string }> = {
-	language: { accepts: (value) => value === "en" || value === "zh", wants: '"en" or "zh"' },
-	searchAllProjects: { accepts: isBoolean, wants: "true or false" },
-	keepScriptedRuns: { accepts: isBoolean, wants: "true or false" },
-	keepExtensionMessages: { accepts: isBoolean, wants: "true or false" },
-	excludeFolders: { accepts: isStrings, wants: "a list of globs" },
+interface Check {
+	accepts(value: unknown): boolean;
+	/** What the words call a right value. */
+	wanted: keyof Words["config"]["wanted"];
+}
+
+const flag: Check = { accepts: (value) => typeof value === "boolean", wanted: "flag" };
+
+const CHECKS: Record<keyof Config, Check> = {
+	language: { accepts: (value) => value === "en" || value === "zh", wanted: "language" },
+	searchAllProjects: flag,
+	keepScriptedRuns: flag,
+	keepExtensionMessages: flag,
+	excludeFolders: {
+		accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+		wanted: "globs",
+	},
 	toolPrefix: {
 		accepts: (value) => typeof value === "string" && /^[a-zA-Z0-9_-]{0,32}$/.test(value),
-		wants: "at most 32 letters, digits, _ or -",
+		wanted: "prefix",
 	},
 };
 
@@ -69,36 +81,30 @@ export function expandHome(path: string): string {
 /** The settings, and what is wrong with them. */
 export function readConfig(file = join(dirname(storePath()), "config.json")): ReadConfig {
 	const config = { ...DEFAULTS };
-	const problems: string[] = [];
+	const problems: ReadConfig["problems"] = [];
 	let text: string;
 	try {
 		text = readFileSync(file, "utf8");
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "ENOENT") problems.push(String(error));
+		if ((error as NodeJS.ErrnoException).code !== "ENOENT") problems.push(() => String(error));
 		return { file, config, problems };
 	}
 	let found: unknown;
 	try {
 		found = JSON.parse(text);
 	} catch (error) {
-		return { file, config, problems: [`is no JSON (${(error as Error).message})`] };
+		return { file, config, problems: [({ config: say }) => say.notJson((error as Error).message)] };
 	}
 	if (typeof found !== "object" || found === null || Array.isArray(found)) {
-		return { file, config, problems: ["wants an object"] };
+		return { file, config, problems: [({ config: say }) => say.notObject] };
 	}
 	for (const [name, value] of Object.entries(found)) {
 		const check = CHECKS[name as keyof Config];
-		if (!check) problems.push(`"${name}" is no setting; known: ${Object.keys(CHECKS).join(", ")}`);
-		else if (!check.accepts(value)) problems.push(`"${name}" wants ${check.wants}`);
-		else Object.assign(config, { [name]: value });
+		if (!check) {
+			problems.push(({ config: say, comma }) => say.unknown(name, Object.keys(CHECKS).join(comma)));
+		} else if (!check.accepts(value)) {
+			problems.push(({ config: say }) => say.wrong(name, say.wanted[check.wanted]));
+		} else Object.assign(config, { [name]: value });
 	}
 	return { file, config, problems };
-}
-
-function isBoolean(value: unknown): boolean {
-	return typeof value === "boolean";
-}
-
-function isStrings(value: unknown): boolean {
-	return Array.isArray(value) && value.every((item) => typeof item === "string");
 }

@@ -142,7 +142,7 @@ export function searchForPerson(
 		return harmless(
 			[
 				hasWord(query) ? words.noHit(cut(query, ECHO_LIMIT)) : words.noWord,
-				...(result.missing.length > 0 ? [words.missing(cut(result.missing.join(", "), 500))] : []),
+				...(result.missing.length > 0 ? [words.missing(cut(result.missing.join(words.comma), 500))] : []),
 				words.searched(messages, sessions, oldest === undefined ? "" : day(oldest)),
 				...foot,
 			].join("\n"),
@@ -152,7 +152,7 @@ export function searchForPerson(
 	const about = [
 		words.hits(words.messages(result.total, result.totalIsCapped), groups.length),
 		...(result.tier === "some" ? [words.someWords] : []),
-		...(result.missing.length > 0 ? [words.missing(result.missing.join(", "))] : []),
+		...(result.missing.length > 0 ? [words.missing(result.missing.join(words.comma))] : []),
 		...(result.complete ? [] : [words.cutShort]),
 		`${result.tookMs.toFixed(1)} ms`,
 	].join(" · ");

@@ -65,7 +65,9 @@ export class Memory {
 	/** A session begins: what is wrong with the settings is said, and failures may be said again. */
 	greet(ctx: ExtensionContext): void {
 		this.#complained = false;
-		for (const problem of this.#read.problems) say(ctx, this.words.configProblem(this.#read.file, problem), "warning");
+		for (const problem of this.#read.problems) {
+			say(ctx, this.words.configProblem(this.#read.file, problem(this.words)), "warning");
+		}
 	}
 
 	/** Runs memory's part of an event. Whatever fails in it is said once a session, and pi goes on. */

@@ -4,6 +4,8 @@ export type Language = "en" | "zh";
 export type TimeUnit = "year" | "month" | "week" | "day" | "hour" | "minute";
 
 const en = {
+	/** Between the items of a list. */
+	comma: ", ",
 	now: "now",
 	ago: (count: number, unit: TimeUnit) => `${plural(count, unit)} ago`,
 	agoShort: (count: number, unit: TimeUnit) =>
@@ -13,6 +15,18 @@ const en = {
 	captureFailed: (why: string) => `memory: not kept for now; the next import closes the gap. ${why}`,
 	storeFailed: (why: string) => `memory is off: ${why}`,
 	configProblem: (file: string, problem: string) => `memory: ${file}: ${problem}`,
+	config: {
+		notJson: (why: string) => `is no JSON (${why})`,
+		notObject: "wants an object",
+		unknown: (setting: string, known: string) => `"${setting}" is no setting; known: ${known}`,
+		wrong: (setting: string, wanted: string) => `"${setting}" wants ${wanted}`,
+		wanted: {
+			language: '"en" or "zh"',
+			flag: "true or false",
+			globs: "a list of globs",
+			prefix: "at most 32 letters, digits, _ or -",
+		},
+	},
 	failed: (why: string) => `memory: ${why}`,
 	secondCopy: (here: string, there: string) =>
 		`memory: pi-memory-sessions is there twice; ${there} is used, ${here} does nothing and can be removed.`,
@@ -56,6 +70,7 @@ const en = {
 	noFiles: (folders: string) => `No session file found. Looked in: ${folders}`,
 
 	stats: {
+		row: (name: string, value: string) => `${name}: ${value}`,
 		store: "store",
 		size: "size",
 		messages: "messages",
@@ -65,6 +80,7 @@ const en = {
 		newest: "newest",
 		weeks: "by week",
 		busiest: "busiest projects",
+		noFolder: "(no folder)",
 	},
 	/** What share of pi's session files is in. */
 	share: (files: number, all: number) =>
@@ -74,10 +90,10 @@ const en = {
 
 	forgetUsage:
 		"Say what to forget: /recall forget session:ID, message:ID, project:NAME, since:DATE, until:DATE; several must all hold.",
-	forgetNothing: "Nothing in the store fits; nothing was forgotten.",
+	nothingToForget: "Nothing in the store fits; nothing was forgotten.",
 	forgetQuestion: (what: string) => `${what} would be forgotten for good.`,
 	forgetAgain: (command: string) => `To do it: ${command}`,
-	forgetNot: "Nothing was forgotten.",
+	notForgotten: "Nothing was forgotten.",
 	forgotten: (what: string) => `Forgotten: ${what}. No import brings it back.`,
 	forgetStillIn: "these files still hold the text, or may:",
 
@@ -124,7 +140,7 @@ const en = {
 		backToList: "Back to the list",
 		searchAgain: "Search for something else …",
 		forgetTitle: "Forget for good? No import brings it back.",
-		forgetNothing: "Keep it",
+		keepIt: "Keep it",
 		forgetMessage: (messages: number, sessions: number) =>
 			messages === 1
 				? "Forget this message"
@@ -158,14 +174,27 @@ export type Words = typeof en;
 const UNITS_ZH = { year: "年", month: "个月", week: "周", day: "天", hour: "小时", minute: "分钟" };
 
 const zh: Words = {
-	now: "现在",
+	comma: "、",
+	now: "刚刚",
 	ago: (count, unit) => `${count}${UNITS_ZH[unit]}前`,
 	agoShort: (count, unit) => `${count}${UNITS_ZH[unit]}前`,
 	image: "[图片]",
-	addonMissing: "记忆功能没有启用：它的本机部分在这里加载不了。",
+	addonMissing: "记忆功能没有启用：原生模块在这里加载不了。",
 	captureFailed: (why) => `记忆：暂时没有存下来，下次导入会补齐。${why}`,
 	storeFailed: (why) => `记忆功能没有启用：${why}`,
 	configProblem: (file, problem) => `记忆：${file}：${problem}`,
+	config: {
+		notJson: (why) => `不是 JSON（${why}）`,
+		notObject: "应当是一个对象",
+		unknown: (setting, known) => `没有 "${setting}" 这项设置，可用的有：${known}`,
+		wrong: (setting, wanted) => `"${setting}" 应为：${wanted}`,
+		wanted: {
+			language: '"en" 或 "zh"',
+			flag: "true 或 false",
+			globs: "一组文件夹通配符",
+			prefix: "至多 32 个字母、数字、_ 或 -",
+		},
+	},
 	failed: (why) => `记忆：${why}`,
 	secondCopy: (here, there) =>
 		`记忆：pi-memory-sessions 装了两份，现在用的是 ${there}，${here} 那份不起作用，可以删掉。`,
@@ -180,12 +209,12 @@ const zh: Words = {
 	recallPause: "这个会话从现在起不再保存，再输入一次恢复",
 	recallExport: "把一个会话或搜索结果写成 Markdown",
 
-	hits: (hits, sessions) => `${sessions} 个会话里的 ${hits}`,
+	hits: (hits, sessions) => `${number(sessions)} 个会话里的 ${hits}`,
 	messages: (count, more = false) => `${number(count)}${more ? "+" : ""} 条消息`,
 	someWords: "没有哪条消息包含所有的词",
 	missing: (words) => `哪里都没有：${words}`,
 	cutShort: "搜索提前结束：词太常见",
-	copies: (count) => `另有 ${count} 个分支会话含有它`,
+	copies: (count) => `另有 ${number(count)} 个分支会话含有它`,
 	moreHits: (count) => `还有 ${number(count)} 条，再加几个词缩小范围`,
 	noHit: (query) => `没有找到“${query}”。`,
 	noWord: "查询里没有可以搜索的词。",
@@ -208,6 +237,7 @@ const zh: Words = {
 	noFiles: (folders) => `没有找到会话文件。找过：${folders}`,
 
 	stats: {
+		row: (name, value) => `${name}：${value}`,
 		store: "存储",
 		size: "大小",
 		messages: "消息",
@@ -217,18 +247,19 @@ const zh: Words = {
 		newest: "最新",
 		weeks: "每周",
 		busiest: "消息最多的项目",
+		noFolder: "（没有文件夹）",
 	},
 	share: (files, all) =>
 		files === all
-			? `pi 的会话文件：${number(all)} 个全部导入`
+			? `pi 的会话文件：${number(all)} 个都已导入`
 			: `pi 的会话文件：已导入 ${percent(files, all)}（${number(all)} 个中的 ${number(files)} 个），用 /recall import 导入其余`,
 
 	forgetUsage:
 		"说明要忘掉什么：/recall forget session:会话、message:消息号、project:项目、since:日期、until:日期；写了几个就要同时满足。",
-	forgetNothing: "库里没有符合的消息，什么也没忘。",
+	nothingToForget: "库里没有符合的消息，什么也没忘。",
 	forgetQuestion: (what) => `${what}将被永久忘掉。`,
 	forgetAgain: (command) => `确定的话：${command}`,
-	forgetNot: "什么也没忘。",
+	notForgotten: "什么也没忘。",
 	forgotten: (what) => `忘掉了 ${what}，以后导入也不会回来。`,
 	forgetStillIn: "这些文件里还有原文，或可能有：",
 
@@ -269,12 +300,12 @@ const zh: Words = {
 		busyTitle: "pi 正在回答",
 		busy: "离开会话会中断回答，要离开吗？",
 		saidHere: "在这个会话里说的",
-		startNew: "带着这段摘录新开会话",
+		startNew: "带着这段摘录新开一个会话",
 		keepReading: "在这里阅读",
 		backToList: "回到列表",
 		searchAgain: "搜索别的……",
 		forgetTitle: "永久忘掉？以后导入也不会回来。",
-		forgetNothing: "保留",
+		keepIt: "保留",
 		forgetMessage: (messages, sessions) =>
 			messages === 1 ? "忘掉这条消息" : `忘掉这条消息（${number(sessions)} 个会话里共 ${number(messages)} 条）`,
 		forgetSession: (messages, sessions) =>

@@ -6,14 +6,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { readConfig } from "../../extension/config.ts";
-import { languageOf } from "../../extension/words.ts";
+import { languageOf, wordsOf } from "../../extension/words.ts";
 
 function configOf(t, text) {
 	const folder = mkdtempSync(join(tmpdir(), "pi-memory-config-"));
 	t.after(() => rmSync(folder, { recursive: true }));
 	const file = join(folder, "config.json");
 	if (text !== undefined) writeFileSync(file, text);
-	return readConfig(file);
+	const { config, problems } = readConfig(file);
+	return {
+		config,
+		problems: problems.map((problem) => problem(wordsOf("en"))),
+		inChinese: problems.map((problem) => problem(wordsOf("zh"))),
+	};
 }
 
 test("no file means the defaults and no problem", (t) => {
@@ -23,10 +28,11 @@ test("no file means the defaults and no problem", (t) => {
 });
 
 test("right settings are taken, wrong ones named and left at their default", (t) => {
-	const { config, problems } = configOf(t, '{"toolPrefix": "my_", "language": "fr", "colour": 1}');
+	const { config, problems, inChinese } = configOf(t, '{"toolPrefix": "my_", "language": "fr", "colour": 1}');
 	assert.equal(config.toolPrefix, "my_");
 	assert.equal(config.language, undefined);
-	assert.equal(problems.length, 2);
+	assert.match(problems.join("\n"), /^"language" wants "en" or "zh"\n"colour" is no setting; known: language, /);
+	assert.match(inChinese.join("\n"), /^"language" 应为："en" 或 "zh"\n没有 "colour" 这项设置，可用的有：language、/);
 });
 
 test("extensions' messages are kept only when asked for, by true and nothing else", (t) => {

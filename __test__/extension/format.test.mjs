@@ -12,6 +12,7 @@ import {
 	searchForPerson,
 	tilde,
 } from "../../extension/format.ts";
+import { statsText } from "../../extension/recall/stats.ts";
 import { wordsOf } from "../../extension/words.ts";
 
 const NOW = new Date(2026, 10, 5, 14, 2).getTime();
@@ -158,6 +159,22 @@ test("control characters become pictures, half characters are mended", () => {
 test("a cut never halves a character", () => {
 	assert.equal(cut("ab😀d", 4), "ab…");
 	assert.equal(cut("abcd", 4), "abcd");
+});
+
+test("the chart of weeks leaves room for those in which nothing was said, and ends with the newest", () => {
+	const stats = { path: "/db", bytes: 0, messages: 13, sessions: 2, projects: 2 };
+	const monday = (month, day, messages) => ({ start: new Date(2026, month, day).getTime(), messages });
+	// Across the change of the clocks, where one is.
+	const weeks = [monday(8, 28, 1), monday(9, 12, 8), monday(10, 9, 4)];
+	const topProjects = [
+		{ project: "api", sessions: 1, messages: 12 },
+		{ project: "", sessions: 1, messages: 1 },
+	];
+	const text = statsText({ ...stats, weeks, topProjects }, wordsOf("en"));
+	assert.match(text, /\nby week: 2026-09-28 ▂ █ {3}▅ 2026-11-09\n/);
+	assert.match(text, /\nbusiest projects:\n {2}█{24} 12 api\n {2}██ {22} 1 \(no folder\)$/);
+	const long = statsText({ ...stats, weeks: [monday(-24, 6, 900), ...weeks], topProjects: [] }, wordsOf("zh"));
+	assert.match(long, /\n每周：2026-05-18 {20}▂ █ {3}▅ 2026-11-09$/);
 });
 
 test("times ago and home folders read as a person says them", () => {

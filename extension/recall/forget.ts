@@ -51,7 +51,7 @@ export async function forgetMenu(
 	return new Menu(
 		[screen.forgetTitle, ...(still.length > 0 ? [words.forgetStillIn, ...named, ...more] : [])],
 		[
-			{ label: screen.forgetNothing, run: () => {} },
+			{ label: screen.keepIt, run: () => {} },
 			...(message && one
 				? [{ label: screen.forgetMessage(one.messages, one.sessions), run: () => forget(message) }]
 				: []),
@@ -66,10 +66,10 @@ export async function forget(memory: Memory, rest: string, ctx: ExtensionCommand
 	const conditions = conditionsIn(rest);
 	if (Object.keys(conditions).length === 0) return { text: words.forgetUsage, data: { error: words.forgetUsage } };
 	const would = await store.forget({ ...conditions, dryRun: true });
-	if (would.messages === 0) return { text: words.forgetNothing, data: would };
+	if (would.messages === 0) return { text: words.nothingToForget, data: would };
 	const question = words.forgetQuestion(words.hits(words.messages(would.messages), would.sessions));
 	if (ctx.hasUI) {
-		if (!(await ctx.ui.confirm("/recall forget", harmless(question)))) return { text: words.forgetNot, data: would };
+		if (!(await ctx.ui.confirm("/recall forget", harmless(question)))) return { text: words.notForgotten, data: would };
 	} else if (!new RegExp(`\\b${CONSENT}$`).test(rest)) {
 		return { text: `${question}\n${words.forgetAgain(`/recall forget ${rest} ${CONSENT}`)}`, data: would };
 	}

@@ -110,7 +110,7 @@ export function pathsFor(begun: string): { value: string; label: string }[] {
 
 /** An import's report for a person, with so many of the lines left out; where there are more, a file has them all. */
 function reportText(report: ImportReport, words: Words, most: number): string {
-	if (report.files === 0) return words.noFiles(report.folders.map((folder) => tilde(folder)).join(", "));
+	if (report.files === 0) return words.noFiles(report.folders.map((folder) => tilde(folder)).join(words.comma));
 	const unknown = Object.entries(report.unknownTypes).map(([type, count]) => `${type} × ${number(count)}`);
 	const skipped = report.skipped.map(
 		({ file, line, reason }) => `  ${tilde(file)}${line ? `:${line}` : ""}: ${reason}`,
@@ -122,7 +122,7 @@ function reportText(report: ImportReport, words: Words, most: number): string {
 			...(skipped.length > 0 ? [words.skipped(skipped.length)] : []),
 			...skipped.slice(0, most),
 			...(skipped.length > most ? [`  ${othersOf(skipped, most, words)}`] : []),
-			...(unknown.length > 0 ? [words.unknownTypes(unknown.join(", "))] : []),
+			...(unknown.length > 0 ? [words.unknownTypes(unknown.join(words.comma))] : []),
 			...(report.cancelled ? [words.importCancelled] : []),
 		].join("\n"),
 	);

@@ -46,7 +46,7 @@ function answered({ result }: Found, words: Words): string[] {
 		// How many sessions is known once every hit is here.
 		result.hits.length < result.total ? messages : words.hits(messages, result.sessions.length),
 		...(result.tier === "some" ? [words.someWords] : []),
-		...(result.missing.length > 0 ? [words.missing(result.missing.slice(0, 8).join(", "))] : []),
+		...(result.missing.length > 0 ? [words.missing(result.missing.slice(0, 8).join(words.comma))] : []),
 		...(result.complete ? [] : [words.cutShort]),
 		`${result.tookMs.toFixed(1)} ms`,
 	];
@@ -65,7 +65,7 @@ export function nothingLines(
 	else if (result) {
 		const { messages, sessions, oldest } = result.searched;
 		lines.push(words.noHit(plainLine(line)));
-		if (result.missing.length > 0) lines.push(words.missing(plainLine(result.missing.join(", "))));
+		if (result.missing.length > 0) lines.push(words.missing(plainLine(result.missing.join(words.comma))));
 		lines.push(theme.fg("muted", words.searched(messages, sessions, oldest === undefined ? "" : day(oldest))));
 	} else lines.push(here || line !== "" ? words.screen.noSession : words.nothingKept);
 	if (here && !error) lines.push(theme.fg("muted", words.screen.searchAll(keys.tab)));
