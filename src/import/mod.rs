@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::store::{self, Cursor, FileState, Outcome, Share, Store};
 
 pub use report::{Progress, Report, Skipped};
@@ -26,8 +26,9 @@ use stream::{Batch, Opened, Stream};
 pub use tail::{Tail, tail};
 use walk::Found;
 
-/// Entries of one parcel at most, and bytes read for it.
+/// Entries of one parcel at most.
 const PARCEL: usize = 400;
+/// Bytes of files read for one parcel, about.
 const PARCEL_BYTES: u64 = 1 << 20;
 /// Parcels that may wait for the writer.
 const AHEAD: usize = 4;
@@ -56,7 +57,10 @@ pub struct Waiting {
     pub folders: Vec<String>,
 }
 
-/// Imports what is new; `cancel` ends it after the present transaction.
+/// Imports what is new; `cancel` ends it after the present transaction, and `tell` hears how far it is, ten times a second.
+///
+/// # Errors
+/// What writing into the store says. What of the sources cannot be read is left out and named in the report.
 pub fn import(
     store: &Store,
     options: &Options,
@@ -67,44 +71,17 @@ pub fn import(
     let _importing = store.importing();
     let (stores, roots): (Vec<PathBuf>, Vec<PathBuf>) =
         roots(store, options)?.into_iter().partition(|root| store::is_store(root));
-    let walked = walk::walk(&roots);
-    let known = store.files()?;
     let cancelled = || cancel.load(Ordering::Relaxed) || store.is_closing();
-    let reader = Reader { files: &walked.files, known: &known, store, cancelled: &cancelled };
-    let mut writer = Writer {
-        store,
-        cancelled: &cancelled,
-        progress: Progress {
-            files: walked.files.len(),
-            bytes: walked.files.iter().map(|file| file.size).sum(),
-            ..Progress::default()
-        },
-        report: Report { folders: report::names(&roots), files: walked.files.len(), ..Report::default() },
-        passed_over: HashSet::new(),
-    };
-    writer
-        .report
-        .skipped
-        .extend(walked.problems.into_iter().map(|problem| Skipped::whole(&problem.path, problem.reason)));
+    let walked = walk::walk(&roots);
+    let mut left_out: Vec<Skipped> = Vec::new();
+    left_out.extend(walked.problems.into_iter().map(|problem| Skipped::whole(&problem.path, problem.reason)));
     // Of the default places some are never there; a place the person named should be.
     if !options.from.is_empty() {
-        writer.report.skipped.extend(walked.missing.iter().map(|path| Skipped::whole(path, "no such file or folder")));
+        left_out.extend(walked.missing.iter().map(|path| Skipped::whole(path, "no such file or folder")));
     }
-    let read = std::thread::scope(|scope| {
-        let (send, receive) = sync_channel(AHEAD);
-        let reading = scope.spawn(move || reader.run(&send));
-        let written = writer.run(&receive, &mut tell);
-        // A writer that failed must not leave the reader waiting for it.
-        drop(receive);
-        let read = reading.join().unwrap_or_default();
-        written.map(|()| read)
-    })?;
-    let Writer { mut report, progress, passed_over, .. } = writer;
-    let over = |file: &&Found| passed_over.contains(&file.name()) || read.left_out.contains(&file.name());
-    let over = walked.files.iter().filter(over).map(|file| (file.name(), file.stamp.mark()));
-    store.pass_over(&over.collect::<Vec<_>>())?;
-    report.skipped.extend(read.skipped);
-    report.unknown_types = read.unknown;
+    let (mut report, progress) = import_files(store, &walked.files, &cancelled, &mut tell)?;
+    report.folders = report::names(&roots);
+    report.skipped.splice(0..0, left_out);
     for other in &stores {
         let before = report.stored;
         let merged = store.merge_store(other, |merged| {
@@ -125,6 +102,42 @@ pub fn import(
     Ok(report)
 }
 
+/// Imports what is new in session files: one thread reads, this one writes.
+fn import_files(
+    store: &Store,
+    files: &[Found],
+    cancelled: &(impl Fn() -> bool + Sync),
+    tell: &mut impl FnMut(&Progress),
+) -> Result<(Report, Progress)> {
+    let known = store.files()?;
+    let reader = Reader { files, known: &known, store, cancelled };
+    let bytes = files.iter().map(|file| file.size).sum();
+    let mut writer = Writer {
+        store,
+        cancelled,
+        progress: Progress { files: files.len(), bytes, ..Progress::default() },
+        report: Report { files: files.len(), ..Report::default() },
+        passed_over: HashSet::new(),
+    };
+    let read = std::thread::scope(|scope| {
+        let (send, receive) = sync_channel(AHEAD);
+        let reading = scope.spawn(move || reader.run(&send));
+        let written = writer.run(&receive, tell);
+        // A writer that failed must not leave the reader waiting for it.
+        drop(receive);
+        let read = reading.join();
+        written?;
+        read.map_err(|_| Error::new(Kind::Internal, "reading session files failed inside; please report it"))
+    })?;
+    let Writer { mut report, progress, passed_over, .. } = writer;
+    let over = |file: &&Found| passed_over.contains(&file.name()) || read.left_out.contains(&file.name());
+    let over = files.iter().filter(over).map(|file| (file.name(), file.stamp.mark()));
+    store.pass_over(&over.collect::<Vec<_>>())?;
+    report.skipped.extend(read.skipped);
+    report.unknown_types = read.unknown;
+    Ok((report, progress))
+}
+
 /// Session files that were never read, or changed since, and the folders looked in: a walk, nothing is opened.
 pub fn waiting(store: &Store, options: &Options) -> Result<Waiting> {
     let roots = roots(store, options)?;
@@ -140,6 +153,7 @@ pub fn waiting(store: &Store, options: &Options) -> Result<Waiting> {
     Ok(waiting)
 }
 
+/// Where to look: what was named, else every place pi keeps sessions and the folders of files known already.
 fn roots(store: &Store, options: &Options) -> Result<Vec<PathBuf>> {
     if !options.from.is_empty() {
         return Ok(options.from.clone());
@@ -160,7 +174,7 @@ fn is_unchanged(file: &Found, known: &HashMap<String, FileState>) -> bool {
     known.get(&file.name()).is_some_and(|state| file.stamp.is_unchanged(state))
 }
 
-/// What reaches the writer at once: parts of as many files as come to a parcel's size.
+/// What the reader hands to the writer at once: parts of as many files as come to [`PARCEL`].
 #[derive(Default)]
 struct Parcel {
     parts: Vec<Part>,
@@ -187,6 +201,7 @@ struct Read {
     unknown: BTreeMap<String, u64>,
 }
 
+/// Reads and parses, on a thread of its own.
 struct Reader<'a, C> {
     files: &'a [Found],
     known: &'a HashMap<String, FileState>,
@@ -194,7 +209,7 @@ struct Reader<'a, C> {
     cancelled: &'a C,
 }
 
-// `None` ends the reading: the writer is gone, its error says why, or the import was cancelled.
+// In these functions `None` ends the reading: the import was cancelled, or the writer is gone, whose error says why.
 impl<C: Fn() -> bool> Reader<'_, C> {
     fn run(&self, send: &SyncSender<Parcel>) -> Read {
         let mut read = Read::default();
@@ -267,6 +282,7 @@ impl Parcel {
     }
 }
 
+/// Writes what the reader hands over.
 struct Writer<'a, C> {
     store: &'a Store,
     cancelled: &'a C,
@@ -301,7 +317,7 @@ impl<C: Fn() -> bool> Writer<'_, C> {
         Ok(())
     }
 
-    /// Writes parts of files in as many transactions as it takes.
+    /// Writes parts of files in as many transactions as it takes. `open` is the file that the last part so far belongs to.
     fn write(&mut self, open: &mut Option<Cursor>, parts: Vec<Part>) -> Result<()> {
         let mut shares = Vec::with_capacity(parts.len());
         for Part { cursor, batch } in parts {
@@ -309,7 +325,7 @@ impl<C: Fn() -> bool> Writer<'_, C> {
                 self.report.sessions += 1;
                 self.close(open.take());
             }
-            // The rest of a file that is not to be read on has no cursor.
+            // A file that is not to be read on lost its cursor: the rest of it is dropped.
             if let Some(cursor) = cursor.or_else(|| open.take()) {
                 shares.push(Share::new(cursor, batch.entries, Some(batch.end)));
             }
@@ -332,6 +348,7 @@ impl<C: Fn() -> bool> Writer<'_, C> {
         Ok(())
     }
 
+    /// Adds what a file brought to the report.
     fn close(&mut self, cursor: Option<Cursor>) {
         if let Some(cursor) = cursor {
             self.report.stored += cursor.counts.stored;
