@@ -1,4 +1,4 @@
-//! Whose file is it: pi's header says; without one the first entries and the file's name have to.
+//! Which session a file holds: pi's header says it; where there is none, the first entries and the file's name have to.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -20,7 +20,7 @@ pub struct Identity {
     pub note: Option<String>,
 }
 
-/// True for a header that settles the matter: pi always writes its time, which other agents' headers lack.
+/// True for a header that is certainly pi's: pi always writes its time, which other agents' headers lack.
 pub fn settles(entry: &Entry) -> bool {
     matches!(&entry.body, Body::Header(header) if header.started_at > 0)
 }

@@ -50,7 +50,9 @@ impl Stamp {
 /// A reader over the records of a session file that were not read yet.
 pub struct Source {
     lines: Lines<File>,
-    print: File,
+    /// The same file opened again: fingerprints are taken of what was read while reading goes on.
+    again: File,
+    /// As the file was when it was opened.
     stamp: Stamp,
     /// What was remembered, when the file was only appended to since.
     pub state: Option<FileState>,
@@ -67,8 +69,8 @@ impl Source {
         };
         let (offset, line) = state.as_ref().map_or((0, 1), |state| (state.mark.offset, state.mark.line));
         file.seek(SeekFrom::Start(offset))?;
-        let print = File::open(path)?;
-        Ok(Source { lines: Lines::new(file, offset, line), print, stamp, state })
+        let again = File::open(path)?;
+        Ok(Source { lines: Lines::new(file, offset, line), again, stamp, state })
     }
 
     /// The next record, or `None` at the end of what is written whole.
@@ -84,7 +86,7 @@ impl Source {
     /// What to remember when everything up to `offset` was applied. With `whole`, the file was read to its end.
     pub fn mark(&mut self, offset: u64, line: u64, whole: bool) -> io::Result<Mark> {
         let Stamp { size, mtime, inode } = self.stamp;
-        let print = fingerprint(&mut self.print, offset)?;
+        let print = fingerprint(&mut self.again, offset)?;
         Ok(Mark { size: if whole { size } else { -1 }, mtime, inode, offset, line, print })
     }
 }
@@ -97,6 +99,7 @@ fn continues(file: &mut File, stamp: &Stamp, mark: &Mark) -> io::Result<bool> {
     Ok(same_place && !edited_in_place && fingerprint(file, mark.offset)? == mark.print)
 }
 
+/// Tells the bytes just before `offset` from others.
 fn fingerprint(file: &mut File, offset: u64) -> io::Result<i64> {
     let from = offset.saturating_sub(PRINT_BYTES);
     file.seek(SeekFrom::Start(from))?;

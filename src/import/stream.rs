@@ -12,7 +12,7 @@ use crate::store::{FileState, Mark, Placed, Session};
 
 /// Records looked at for a header before the file's name has to do.
 const HEADER_WITHIN: usize = 16;
-/// Lines that are no entries before the first that is one: after so many the file is something else.
+/// A file that begins with so many lines that are no entries is something else.
 const GIVE_UP: usize = 1000;
 
 /// Entries of one file, and what to remember once they are applied.
@@ -39,16 +39,22 @@ pub struct Stream<'a> {
     path: &'a Path,
     rules: &'a Rules,
     source: Source,
-    /// Entries read in search of the header, and those of the present line.
+    /// Entries read in search of the header.
     ahead: Vec<Placed>,
+    /// Entries of the present line that were not handed out yet.
     pending: VecDeque<Placed>,
+    /// The first byte not read yet, and the number of its line.
     offset: u64,
     line: u64,
+    /// The end of the file was reached.
     ended: bool,
+    /// Whose file it is.
     pub session: Session,
     /// What was remembered of the file, when it was only appended to since.
     pub state: Option<FileState>,
+    /// What was left out, and why.
     pub skipped: Vec<Skipped>,
+    /// Entry types nobody knows, and how often each came.
     pub unknown: BTreeMap<String, u64>,
 }
 

@@ -1,5 +1,5 @@
-//! The session's own file, read from where it was left, on pi's event loop: short, bounded, and the truth that mends
-//! what the events missed.
+//! The session's own file, read from where it was left, on pi's event loop: it corrects and completes what the events
+//! said. One call reads a bounded part.
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use super::{Searched, Weights};
 use crate::error::Result;
 use crate::store::index::{self, Averages};
 use crate::text::matcher::{Kind, Matcher, Term};
-use crate::text::terms::{Query, Spreading};
+use crate::text::terms::{FastHash, Query};
 
 /// Postings of a term that are counted one by one; a term with more is estimated.
 const COUNTED: usize = 256;
@@ -142,7 +142,7 @@ pub(super) fn fetch(
     }
     anchors.retain(|anchor| rarest.first() == Some(&anchor.at) || !scope.quoted.contains(&anchor.term.text));
     let mut budget = weights.budget;
-    let mut sums: HashMap<i64, f32, Spreading> = HashMap::default();
+    let mut sums: HashMap<i64, f32, FastHash> = HashMap::default();
     let mut capped = false;
     let mut has_all_quoted = false;
     let mut unread: f32 = idf.iter().sum();

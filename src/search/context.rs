@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::score::{Reader, Scored};
 use super::{Job, Weights};
 use crate::error::Result;
-use crate::text::terms::Spreading;
+use crate::text::terms::FastHash;
 
 /// How many of a session's best messages speak for it.
 const SESSION: usize = 10;
@@ -20,7 +20,7 @@ pub(super) fn rank(messages: &mut Vec<Scored>, reader: &mut Reader<'_>) -> Resul
     let Job { weights, matcher, .. } = *reader.job;
     rank_further(messages, 0, weights);
     if weights.bring > 0 && !matcher.has_quotes() && !messages.iter().any(|message| message.has_all) {
-        let mut known: HashSet<(i64, i64), Spreading> = messages.iter().map(place).collect();
+        let mut known: HashSet<(i64, i64), FastHash> = messages.iter().map(place).collect();
         let questions = messages.iter().take(weights.bring).filter(|message| message.asks);
         let answers: Vec<(i64, i64)> = questions.map(|message| (message.session, message.seq + 1)).collect();
         for (session, seq) in answers {
@@ -40,13 +40,13 @@ fn place(message: &Scored) -> (i64, i64) {
 /// Gives each message from a place on its score, and sorts these best first; the newer of equals comes first. Those
 /// before it, which a page may have shown, stay as they are.
 pub(super) fn rank_further(messages: &mut [Scored], from: usize, weights: &Weights) {
-    let places: HashMap<(i64, i64), usize, Spreading> =
+    let places: HashMap<(i64, i64), usize, FastHash> =
         messages.iter().enumerate().map(|(at, message)| (place(message), at)).collect();
-    let mut of_session: HashMap<i64, Vec<f32>, Spreading> = HashMap::default();
+    let mut of_session: HashMap<i64, Vec<f32>, FastHash> = HashMap::default();
     for message in messages.iter() {
         of_session.entry(message.session).or_default().push(message.own);
     }
-    let of_session: HashMap<i64, f32, Spreading> = of_session
+    let of_session: HashMap<i64, f32, FastHash> = of_session
         .into_iter()
         .map(|(session, mut scores)| {
             scores.sort_by(|a, b| b.total_cmp(a));

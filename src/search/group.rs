@@ -8,7 +8,7 @@ use super::score::Scored;
 use super::{Exclude, Frequencies, Options, Searched};
 use crate::error::Result;
 use crate::store::index;
-use crate::text::terms::Spreading;
+use crate::text::terms::FastHash;
 
 /// Where a message stands.
 pub(super) struct Place {
@@ -48,7 +48,7 @@ pub(super) const FIRST: usize = 6;
 
 /// Orders messages from a place on, which come best first, so that a long session does not push out the others.
 pub(super) fn share(messages: &mut Vec<Scored>, from: usize) {
-    let mut seen: HashMap<i64, usize, Spreading> = HashMap::default();
+    let mut seen: HashMap<i64, usize, FastHash> = HashMap::default();
     for message in messages.iter().take(from) {
         *seen.entry(message.session).or_default() += 1;
     }

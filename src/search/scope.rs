@@ -11,7 +11,7 @@ use super::anchors::is_stale;
 use super::{Exclude, Frequencies, Options, Searched};
 use crate::error::Result;
 use crate::store::index::{self, Date, filter};
-use crate::text::terms::{Query, Spreading};
+use crate::text::terms::{FastHash, Query};
 
 /// A filter that this share of the messages meets is broad.
 const BROAD: f32 = 0.125;
@@ -33,7 +33,7 @@ pub(super) struct Scope {
     /// Some filter is left to the rows.
     pub(super) sieves: bool,
     /// The sessions that the rows must be of, when that is left to them.
-    sessions: Option<HashSet<i64, Spreading>>,
+    sessions: Option<HashSet<i64, FastHash>>,
 }
 
 impl Scope {
@@ -124,7 +124,7 @@ fn any_of(kind: char, numbers: &[i64]) -> String {
 }
 
 /// The sessions that meet the filters.
-fn sessions(connection: &Connection, options: &Options) -> Result<HashSet<i64, Spreading>> {
+fn sessions(connection: &Connection, options: &Options) -> Result<HashSet<i64, FastHash>> {
     let mut select = connection.prepare_cached("select id, project from session")?;
     let mut rows = select.query(())?;
     let mut sessions = HashSet::default();

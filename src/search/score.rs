@@ -12,7 +12,7 @@ use crate::message::Role;
 use crate::store::index::Averages;
 use crate::store::schema;
 use crate::text::matcher::{Kind, Matcher, Matches, Term};
-use crate::text::terms::Spreading;
+use crate::text::terms::FastHash;
 
 /// What each part of the ranking weighs. The defaults were chosen on labelled sets in three languages; DESIGN.md has the
 /// table of what each is worth.
@@ -170,7 +170,7 @@ impl Candidates {
 
     /// Reads and scores the next candidates.
     pub(super) fn further(&mut self, reader: &mut Reader<'_>, anchors: &Anchors) -> Result<()> {
-        let known: HashSet<i64, Spreading> = self.messages.iter().map(|message| message.id).collect();
+        let known: HashSet<i64, FastHash> = self.messages.iter().map(|message| message.id).collect();
         let (from, before) = (self.messages.len(), reader.read);
         for &(id, _) in anchors.candidates.iter().skip(self.looked_at) {
             if self.messages.len() >= from + FURTHER || reader.read > before + READ {

@@ -51,7 +51,7 @@ impl Store {
 
     /// Copies what can be read into a new store and goes on with that.
     fn save_messages(&self, health: &mut Health) -> Result<()> {
-        self.let_go();
+        self.close_connections();
         health.repaired.push(salvage::salvage(self.path())?);
         // Also where the new store does not open yet: its index is to be built as soon as it does.
         self.upkeep.note(&self.me);

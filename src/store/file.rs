@@ -13,7 +13,7 @@ use super::{Store, session};
 use crate::error::Result;
 use crate::message::{Body, Entry, Role};
 
-/// Added to the `seq` of rows that wait for their place, to make room before them.
+/// Added to the `seq` of rows that wait for their place, to make room before them; far above any real place.
 const PARKED: i64 = 1 << 40;
 
 /// How far a file was read, and what it looked like then.
@@ -122,11 +122,11 @@ pub struct Cursor {
     path: String,
     session: Session,
     state: FileState,
-    /// The file was read from its start: a parent nobody knows is nowhere.
+    /// The file is read from its start: a parent that was not met is in no earlier part of it.
     whole: bool,
-    /// The nearest kept message of each entry read so far, 0 for none.
+    /// For each entry read so far, by pi's id, the nearest kept message on its branch up to it; 0 for none.
     links: HashMap<String, i64>,
-    /// Rows that moved, changed or went: the session is to be counted again.
+    /// Rows moved, changed or went: the session is to be counted again.
     stirred: bool,
     /// A parent lies in a part of the file that was read before: only the whole file tells where.
     pub reread: bool,
@@ -168,7 +168,7 @@ impl Store {
     /// What is remembered of every session file, and of those of which nothing is to be read.
     pub fn files(&self) -> Result<HashMap<String, FileState>> {
         self.in_background(|connection| {
-            // What was passed over is asked again when other folders are private.
+            // A file that was passed over is looked at again once other folders are excluded.
             let mut statement =
                 connection.prepare(&format!("{STATE} where f.session is not null or f.print = ?1 order by f.path"))?;
             let rows = statement.query_map([self.excluded.fingerprint()], |row| Ok((row.get("path")?, state(row)?)))?;
@@ -280,15 +280,15 @@ impl Store {
     }
 }
 
-/// One transaction's work on one session.
+/// What one transaction does to one session.
 struct Reading<'a> {
     connection: &'a Connection,
     cursor: &'a mut Cursor,
     home: Home<'a>,
     started_at: i64,
-    /// The row at `placed`.
+    /// The message at the place `placed`; 0 for none.
     previous: i64,
-    /// There are rows after `placed`.
+    /// There are rows after `placed`, which wait for the file to name them.
     waiting: bool,
     /// They were moved out of the way, behind [`PARKED`].
     parked: bool,

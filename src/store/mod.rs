@@ -65,9 +65,11 @@ struct Opening {
     creates: bool,
 }
 
-/// The event loop's, the background's, and upkeep's: what nobody asked for makes no file.
+/// The event loop's connection.
 const FRONT: Opening = Opening { wait: CAPTURE_WAIT, creates: true };
+/// The background's.
 const BACK: Opening = Opening { wait: WAIT, creates: true };
+/// The background's, for upkeep: nobody asked for it, so it makes no file anew where one was deleted.
 const UPKEEP: Opening = Opening { wait: WAIT, creates: false };
 
 /// How a store is opened.
@@ -84,17 +86,21 @@ pub struct Options {
 /// The store: one SQLite database, safe to share between threads and processes.
 pub struct Store {
     path: PathBuf,
+    /// The event loop's connection and the background's, opened when they are first used.
     front: Mutex<Option<Held>>,
     back: Mutex<Option<Held>>,
-    /// The file the background's connection was opened on.
-    ground: Mutex<Option<Place>>,
+    /// The file the background's connection was opened on: its transactions look whether that is still the store.
+    back_file: Mutex<Option<FileId>>,
+    /// See [`Store::notice`].
     notice: Mutex<Option<String>>,
     turn: turn::Turn,
     upkeep: upkeep::Upkeep,
+    /// This store, for the thread that upkeep starts: it must not keep a store alive that nobody uses any more.
     me: Weak<Store>,
     closing: AtomicBool,
     frequencies: Mutex<crate::search::Frequencies>,
     calls: Mutex<write::Calls>,
+    /// Captures that found the store locked, with the sessions they belong to.
     late: Mutex<Vec<(String, Entry)>>,
     excluded: folders::Excluded,
     rules: Rules,
@@ -136,7 +142,7 @@ impl Store {
             path,
             front: Mutex::new(Some(front)),
             back: Mutex::new(None),
-            ground: Mutex::new(None),
+            back_file: Mutex::new(None),
             notice: Mutex::new(notice),
             turn: turn::Turn::default(),
             upkeep,
@@ -199,16 +205,17 @@ impl Store {
         self.anew_after_refusal(result)
     }
 
+    /// [`Store::writing`] without what follows a refusal.
     fn write_once<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.front);
         loop {
             let held = self.opened(&mut guard, FRONT)?;
-            let Some(turn) = self.turn.first(CAPTURE_WAIT) else {
+            let Some(turn) = self.turn.front(CAPTURE_WAIT) else {
                 return Err(Error::new(Kind::Busy, "the memory store waits for a slow disk; it is tried again"));
             };
             let begun = Writing::begin(&held.connection);
             // A repair may have set this file aside, while we waited for the lock at the latest.
-            if held.place != Place::of(&self.path) {
+            if held.file != FileId::of(&self.path) {
                 drop((begun, turn));
                 *guard = None;
                 continue;
@@ -221,15 +228,16 @@ impl Store {
         }
     }
 
-    /// Runs work on the background's connection, opening it at first use.
+    /// Runs work that somebody asked for on the background's connection.
     fn in_background<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         self.on_back(BACK, work)
     }
 
+    /// Runs work on the background's connection, which is opened as `opening` says when it is not open.
     fn on_back<T>(&self, opening: Opening, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut guard = lock(&self.back);
         let result = self.held(&mut guard, opening).and_then(|held| {
-            *lock(&self.ground) = held.place;
+            *lock(&self.back_file) = held.file;
             work(&mut held.connection)
         });
         if self.is_closing() {
@@ -240,7 +248,8 @@ impl Store {
     }
 
     /// Where the disk refuses for a moment, SQLite may open a file for reading only, and all connections of the process
-    /// keep to that until the last of them closes: they are opened anew. One at work is for the next refusal.
+    /// keep to that until the last of them closes. So all are closed, and open again at their next use; one that is at
+    /// work now is closed after its own refusal.
     fn anew_after_refusal<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(|error| error.kind() == Kind::Io) {
             for held in [&self.front, &self.back] {
@@ -254,12 +263,13 @@ impl Store {
 
     /// The connection, opened anew when it is not open or its file is no longer the one at the store's path.
     fn held<'a>(&self, guard: &'a mut Option<Held>, opening: Opening) -> Result<&'a mut Held> {
-        if guard.as_ref().is_some_and(|held| held.place != Place::of(&self.path)) {
+        if guard.as_ref().is_some_and(|held| held.file != FileId::of(&self.path)) {
             *guard = None;
         }
         self.opened(guard, opening)
     }
 
+    /// The connection, opened when it is not open.
     fn opened<'a>(&self, guard: &'a mut Option<Held>, opening: Opening) -> Result<&'a mut Held> {
         if self.is_closing() {
             return Err(closed());
@@ -270,21 +280,22 @@ impl Store {
         guard.as_mut().ok_or_else(closed)
     }
 
-    /// Closes the connections; they open again when they are next used.
-    fn let_go(&self) {
+    /// Closes both connections, waiting for who uses them; they open again at their next use.
+    fn close_connections(&self) {
         lock(&self.front).take();
         lock(&self.back).take();
     }
 
-    /// One background write transaction: begins after waiting captures, and its work is to end by the [`turn::Slot`].
+    /// One write transaction of the background. It begins when no capture waits; `work` is to look whether its
+    /// [`turn::Slot`] is over, and to return then.
     fn slot<T>(
         &self,
         connection: &mut Connection,
         work: impl FnOnce(&Connection, &turn::Slot) -> Result<T>,
     ) -> Result<T> {
-        let slot = self.turn.after();
+        let slot = self.turn.back();
         let transaction = Writing::begin(connection)?;
-        if *lock(&self.ground) != Place::of(&self.path) {
+        if *lock(&self.back_file) != FileId::of(&self.path) {
             return Err(Error::new(Kind::Busy, "the memory store was replaced meanwhile; try again"));
         }
         let value = work(connection, &slot)?;
@@ -321,7 +332,7 @@ impl Drop for Writing<'_> {
 /// An open connection, and the file it was opened on.
 struct Held {
     connection: Connection,
-    place: Option<Place>,
+    file: Option<FileId>,
 }
 
 impl Held {
@@ -329,25 +340,25 @@ impl Held {
         let _door = salvage::Door::enter(path, opening.wait)?;
         let mut connection = open::open(path, opening)?;
         upkeep.watch(&mut connection)?;
-        Ok(Held { connection, place: Place::of(path) })
+        Ok(Held { connection, file: FileId::of(path) })
     }
 }
 
 /// Which file a path leads to. A store that was repaired or deleted by someone else is another file: nothing may be
 /// written into the one that was set aside.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Place(u64, u64);
+struct FileId(u64, u64);
 
-impl Place {
+impl FileId {
     #[cfg(unix)]
-    fn of(path: &Path) -> Option<Place> {
+    fn of(path: &Path) -> Option<FileId> {
         use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(path).ok().map(|meta| Place(meta.dev(), meta.ino()))
+        std::fs::metadata(path).ok().map(|meta| FileId(meta.dev(), meta.ino()))
     }
 
     /// Elsewhere an open database can be neither moved nor deleted.
     #[cfg(not(unix))]
-    fn of(_path: &Path) -> Option<Place> {
+    fn of(_path: &Path) -> Option<FileId> {
         None
     }
 }
@@ -356,7 +367,7 @@ fn closed() -> Error {
     Error::new(Kind::Closed, "the memory store is closed; open a new MemoryStore")
 }
 
-/// A poisoned lock only says that some other call panicked: SQLite's own state is sound, so go on.
+/// Locks. A poisoned lock only says that some other call panicked: SQLite's own state is sound, so go on.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

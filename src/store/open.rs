@@ -260,7 +260,7 @@ fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
 mod tests {
     use super::beside;
     use crate::error::Kind;
-    use crate::store::testing::{Place, bare, open};
+    use crate::store::testing::{Place, bare, eventually, open};
     use crate::store::{Options, Store};
 
     #[test]
@@ -358,12 +358,6 @@ mod tests {
         other.execute_batch("begin immediate").unwrap();
         assert!(!place.capture("s", &bare(2, "two")).stored);
         other.execute_batch("commit").unwrap();
-        for _ in 0..500 {
-            if place.messages("s").len() == 2 {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        panic!("the capture never arrived");
+        assert!(eventually(|| place.messages("s").len() == 2));
     }
 }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::{Message, Options, Span, Store};
 use crate::import::{self, Report, Tail};
@@ -80,6 +81,14 @@ impl Place {
     pub(crate) fn finds(&self, query: &str) -> usize {
         self.store.search(query, &super::Query { limit: 100, ..super::Query::default() }).expect("a search").hits.len()
     }
+}
+
+/// Waits until it is so, for some seconds at most; false when it never was.
+pub(crate) fn eventually(holds: impl Fn() -> bool) -> bool {
+    (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        holds()
+    })
 }
 
 pub(crate) fn open(path: &Path) -> Arc<Store> {

@@ -1,4 +1,4 @@
-//! Whose turn it is to write within this process: captures go first, background work gives way.
+//! Whose turn it is to write within this process: the event loop goes first, background work gives way.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::lock;
 
+/// SQLite's own lock knows no order; this one is taken before it.
 #[derive(Default)]
 pub(super) struct Turn {
-    /// Captures that wait, and all who wait.
-    first: AtomicUsize,
+    /// Threads of the event loop that wait; while there are any, nobody of the background takes the turn.
+    front: AtomicUsize,
+    /// All threads that wait.
     waiting: AtomicUsize,
     taken: Mutex<bool>,
     free: Condvar,
@@ -25,18 +27,19 @@ pub(super) struct Slot<'a> {
 }
 
 impl Turn {
-    /// Takes the turn before any background work; `None` when that holds on to it for too long, as on a disk that is slow.
-    pub(super) fn first(&self, wait: Duration) -> Option<Taken<'_>> {
-        self.first.fetch_add(1, Ordering::SeqCst);
+    /// Takes the turn for the event loop, before any background work; `None` when that holds on to it for longer than
+    /// `wait`, as on a slow disk.
+    pub(super) fn front(&self, wait: Duration) -> Option<Taken<'_>> {
+        self.front.fetch_add(1, Ordering::SeqCst);
         let taken = self.take(Some(wait));
-        self.first.fetch_sub(1, Ordering::SeqCst);
+        self.front.fetch_sub(1, Ordering::SeqCst);
         taken
     }
 
-    /// Takes the turn when nobody of the event loop wants it.
-    pub(super) fn after(&self) -> Slot<'_> {
+    /// Takes the turn for the background, when nobody of the event loop wants it.
+    pub(super) fn back(&self) -> Slot<'_> {
         loop {
-            while self.first.load(Ordering::SeqCst) > 0 {
+            while self.front.load(Ordering::SeqCst) > 0 {
                 std::thread::sleep(Duration::from_micros(50));
             }
             if let Some(taken) = self.take(None) {
@@ -72,9 +75,9 @@ impl Drop for Taken<'_> {
 }
 
 impl Slot<'_> {
-    /// True when the transaction is to be committed now: its time is up or a capture waits.
+    /// True when the transaction is to be committed now: its time is up or the event loop waits.
     pub(super) fn is_over(&self) -> bool {
-        self.taken.0.first.load(Ordering::SeqCst) > 0 || self.since.elapsed() >= super::HOLD
+        self.taken.0.front.load(Ordering::SeqCst) > 0 || self.since.elapsed() >= super::HOLD
     }
 }
 
@@ -85,16 +88,16 @@ mod tests {
     #[test]
     fn a_capture_goes_first_and_waits_only_so_long() {
         let turn = Turn::default();
-        let slot = turn.after();
-        assert!(turn.first(Duration::from_millis(1)).is_none());
+        let slot = turn.back();
+        assert!(turn.front(Duration::from_millis(1)).is_none());
         std::thread::scope(|scope| {
-            let capture = scope.spawn(|| turn.first(super::super::WAIT).is_some());
+            let capture = scope.spawn(|| turn.front(super::super::WAIT).is_some());
             while !slot.is_over() {
                 std::thread::yield_now();
             }
             drop(slot);
             assert!(capture.join().unwrap());
         });
-        drop(turn.after());
+        drop(turn.back());
     }
 }

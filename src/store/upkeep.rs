@@ -1,6 +1,6 @@
-//! What SQLite would do inside somebody's commit, done elsewhere: merging the index's segments and copying the log into
-//! the database. A thread of its own does it in short steps when nothing was written for a moment, and now and then
-//! also when writes never pause, so that neither segments nor the log pile up. It holds up nobody's exit.
+//! What SQLite would do inside somebody's commit, done elsewhere: merging the index's segments, and checkpoints, which
+//! copy the log into the database. A thread of its own does it in short steps when nothing was written for a moment, and
+//! now and then also when writes never pause, so that neither segments nor the log pile up. pi's exit does not wait for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Weak};
@@ -16,49 +16,59 @@ use crate::error::{Kind, Result};
 const PAUSE: Duration = Duration::from_millis(4);
 /// Without a pause for this long, upkeep works between the writes.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// Segments, one a commit, that captures without a pause may pile up, and pages a merge step writes. A step trims every
-/// segment it reads from: only few segments make a step of a millisecond or two.
+/// Segments (each commit adds one) that captures without a pause may pile up. A merge step trims every segment it reads
+/// from, which writes a page of each: only few segments make a step of a millisecond or two.
 const SEGMENTS: u32 = 16;
+/// Pages that a merge step writes.
 const STEP: i32 = 8;
-/// The same during an import, where several steps go together, because small ones write mostly trimmings.
+/// The same two during an import, where several steps share a transaction: small steps write little but those pages.
 const IMPORTED_SEGMENTS: u32 = 96;
 const IMPORTED_STEP: i32 = 16;
 /// Pages of the log that are copied into the database together: copying many more would keep merges waiting.
 const COPY: u32 = 1024;
-/// Pages with which the log is begun anew.
+/// Pages at which the log is begun anew.
 const BEGIN_ANEW: u32 = 4096;
-/// Bytes to which a log that grew longer is cut when it is begun anew.
-const LONGEST: u32 = 2 * BEGIN_ANEW * 4120;
-/// So many pages are few enough to copy while writers wait; to come down to them, the log is copied so many times.
+/// Bytes to which a log that grew longer is cut when it is begun anew: a page of 4,096 stands in it with 24 of a header.
+const LONGEST: u32 = 2 * BEGIN_ANEW * (4096 + 24);
+/// Pages that are few enough to copy while writers wait.
 const FEW: u32 = 64;
+/// How often the log is copied, at most, to come down to those few.
 const ROUNDS: u32 = 4;
 
 /// Free pages given back in one step.
 const GIVEN_BACK: u32 = 64;
 
-/// A checkpoint that would have to wait for somebody is for the next time: captures wait behind it.
+/// The connection for checkpoints. One that would have to wait for somebody is left to the next time: captures would
+/// wait behind it.
 const COPIER: Opening = Opening { wait: Duration::ZERO, ..UPKEEP };
 
-/// A step that the disk or another process refused is tried again after a while, and later each time.
+/// A step that the disk or another process refused is tried again after this long, then after twice as long, and so on.
 const RETRY: Duration = Duration::from_millis(250);
+/// The longest of those pauses.
 const LATEST_RETRY: Duration = Duration::from_secs(8);
 
+/// What the thread is told, and what tells it.
 #[derive(Default)]
 pub(super) struct Upkeep {
-    /// When the latest write was, and when the first was that upkeep has not seen to, and how many came since.
     written: Mutex<Written>,
+    /// Something was written after a rest, or the store closes.
     changed: Condvar,
+    /// The thread was started.
     running: AtomicBool,
     /// Imports under way: they write without a pause, and tidy up themselves in the end.
     imports: AtomicU32,
-    /// Pages in the log after the latest commit, and how many of them were copied.
+    /// Pages in the log after the latest commit.
     log: Arc<AtomicU32>,
+    /// How many of them were copied into the database.
     copied: AtomicU32,
 }
 
+/// The writes that upkeep has not seen to.
 #[derive(Clone, Copy, Default)]
 struct Written {
+    /// When the first of them was; `None` when there are none.
     first: Option<Instant>,
+    /// When the latest write was, seen to or not.
     latest: Option<Instant>,
     count: u32,
 }
@@ -152,11 +162,13 @@ impl Drop for Importing<'_> {
 /// When upkeep works.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Occasion {
+    /// Nothing was written for a moment.
     Pause,
+    /// Between writes that do not pause.
     Between,
 }
 
-/// A panic in here must not become pi's.
+/// The thread: it works as long as the store is used, and ends with it. A panic in here must not become pi's.
 fn run(store: &Weak<Store>) {
     let mut copier = None;
     let mut retry = RETRY;
@@ -175,14 +187,14 @@ fn run(store: &Weak<Store>) {
                     store.upkeep.done(since);
                 }
             }
-            // The cause may go away: neither a capture that found the store locked nor half an index waits for a write.
-            // Where the file itself is gone, there is nothing to keep up until somebody writes.
+            // The cause may go away, and what waits (a capture that found the store locked, half an index) must not wait
+            // for the next write. Where the file itself is gone, there is nothing to keep up until somebody writes.
             Ok(Err(error)) if matches!(error.kind(), Kind::Busy | Kind::Io) && store.path.exists() => {
                 copier = None;
                 store.upkeep.rest(retry);
                 retry = LATEST_RETRY.min(2 * retry);
             }
-            // What the next write's own error will tell.
+            // The next write meets the same error, and tells it.
             _ => store.upkeep.done(since),
         }
     }
@@ -205,7 +217,7 @@ impl Store {
         })?;
         let log = self.upkeep.log.load(Ordering::Relaxed);
         let copied = self.upkeep.copied.load(Ordering::Relaxed);
-        // The log was begun anew since when it is shorter than what was copied of it.
+        // A log shorter than what was copied of it was begun anew since.
         let uncopied = if log < copied { log } else { log - copied };
         let waits = match occasion {
             Occasion::Pause => !more,
@@ -227,7 +239,7 @@ impl Store {
     /// One step in a pause, and as many as fit into one transaction during an import; true while there is more to merge.
     fn merge(&self, connection: &mut Connection) -> Result<bool> {
         let importing = self.upkeep.is_importing();
-        let slot = self.turn.after();
+        let slot = self.turn.back();
         let transaction = Writing::begin(connection)?;
         let mut more = index::merge_step(connection, if importing { IMPORTED_STEP } else { STEP })?;
         while more && importing && !slot.is_over() {
@@ -237,14 +249,14 @@ impl Store {
         Ok(more)
     }
 
-    /// The connection that copies the log: on one of its own it is in nobody's way.
+    /// The connection that copies the log: one of its own, so that nobody waits for it.
     fn copier<'a>(&self, copier: &'a mut Option<Held>) -> Result<&'a mut Held> {
         let held = self.held(copier, COPIER)?;
         held.connection.pragma_update(None, "journal_size_limit", LONGEST)?;
         Ok(held)
     }
 
-    /// Copies the log while others write, and begins it anew when it grew long.
+    /// Copies the log, `pages` long, while others write, and begins it anew when it grew long.
     fn copy_log(&self, connection: &Connection, mut pages: u32) -> Result<()> {
         let anew = pages >= BEGIN_ANEW;
         let mut whole = false;
@@ -257,8 +269,9 @@ impl Store {
             }
         }
         if anew || whole {
-            let _slot = self.turn.after();
-            // Those who write wait for the little that came since, and not for the file to be cut: it is written over.
+            let _slot = self.turn.back();
+            // Writers wait for the little that came since to be copied. They need not wait for the file to be cut: it is
+            // written over from its start.
             if !anew || checkpoint(connection, "restart")? {
                 begin_log(connection)?;
             }
@@ -266,7 +279,7 @@ impl Store {
         Ok(())
     }
 
-    /// Gives free pages back to the file system, when they are more than a two-hundredth; true while there are more.
+    /// Gives free pages back to the file system while they are more than a two-hundredth of all; true while that is so.
     fn give_back(&self, connection: &mut Connection) -> Result<bool> {
         let count = |what: &str| -> rusqlite::Result<i64> {
             connection.query_row(&format!("pragma {what}"), [], |row| row.get(0))
@@ -275,7 +288,7 @@ impl Store {
         if free * 200 <= count("page_count")? {
             return Ok(false);
         }
-        let slot = self.turn.after();
+        let slot = self.turn.back();
         let mut step = connection.prepare(&format!("pragma incremental_vacuum({GIVEN_BACK})"))?;
         let mut rows = step.query([])?;
         while rows.next()?.is_some() {}
@@ -294,7 +307,7 @@ impl Store {
         loop {
             let copier = self.copier(&mut copier)?;
             checkpoint(&copier.connection, "passive")?;
-            let slot = self.turn.after();
+            let slot = self.turn.back();
             let done = checkpoint(&copier.connection, "truncate")?;
             drop(slot);
             if done || since.elapsed() >= super::WAIT {
@@ -313,8 +326,8 @@ fn checkpoint(connection: &Connection, kind: &str) -> Result<bool> {
     unless_busy(outcome.map_err(Into::into)).map(|done| done.unwrap_or(false))
 }
 
-/// A log that was copied whole begins anew with the next write, which waits for the disk: not a capture, but this one,
-/// which changes nothing.
+/// A log that was copied whole begins anew with the next write, and that write waits for the disk. It is to be this one,
+/// which changes nothing, and not somebody's capture.
 fn begin_log(connection: &Connection) -> Result<()> {
     unless_busy(Writing::begin(connection).and_then(|transaction| {
         let id: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -336,15 +349,7 @@ fn unless_busy<T>(result: Result<T>) -> Result<Option<T>> {
 mod tests {
     use super::*;
     use crate::store::rebuild;
-    use crate::store::testing::{Place, bare};
-
-    /// Waits until it is so.
-    fn eventually(holds: impl Fn() -> bool) -> bool {
-        (0..500).any(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            holds()
-        })
-    }
+    use crate::store::testing::{Place, bare, eventually};
 
     #[test]
     fn half_an_index_goes_on_by_itself_when_what_refused_a_step_is_gone() {
@@ -368,7 +373,7 @@ mod tests {
         let place = Place::new();
         place.capture("s", &bare(1, "one"));
         let folder = place.store.path().parent().unwrap().to_owned();
-        place.store.let_go();
+        place.store.close_connections();
         std::fs::remove_dir_all(&folder).unwrap();
         place.store.upkeep.note(&place.store.me);
         assert!(eventually(|| lock(&place.store.upkeep.written).first.is_none()));

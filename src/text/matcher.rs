@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::fold::{Folded, class, code};
-use super::terms::{Query, Spreading, push_word, stem};
+use super::terms::{FastHash, Query, push_word, stem};
 use super::{Cut, cut};
 
 /// What sort of term a query's term is.
@@ -40,7 +40,7 @@ pub(crate) struct Match {
     pub(crate) term: u16,
     /// The word is the query's own, not just of the same stem.
     pub(crate) exact: bool,
-    /// The how-manyth character or word of the text its last atom is.
+    /// Which character or word of the text its last atom is, counted from 1.
     pub(crate) place: u32,
     /// Where it stands in the folded text.
     pub(crate) start: u32,
@@ -55,27 +55,30 @@ pub(crate) struct Matches {
     /// Characters and words of the text.
     pub(crate) length: u32,
     word: String,
-    /// What words of the texts read so far are to the query, by their hash: stemming is most of the cost of English.
-    met: HashMap<u64, Option<(u16, bool)>, Spreading>,
+    /// For words of the texts read so far, by their hash, the query's term they are and whether exactly; stemming each
+    /// again would be most of the cost of English.
+    met: HashMap<u64, Option<(u16, bool)>, FastHash>,
 }
 
-/// A query's terms, ready to be found.
+/// A query's terms, ready to be found in many texts.
 #[derive(Default)]
 pub(crate) struct Matcher {
     pub(crate) terms: Vec<Term>,
     phrases: Vec<Vec<u32>>,
-    /// A bit for each character of the basic plane, folded onto fewer bits: most characters of a text end here.
+    /// A bit for each character of the basic plane, which the other planes' share: most characters of a text end here.
     some_chars: Vec<u64>,
-    chars: HashMap<u32, u16, Spreading>,
+    chars: HashMap<u32, u16, FastHash>,
     /// Bits for the first two letters of the query's words and identifiers.
     some_words: Vec<u64>,
-    exact: HashMap<String, u16, Spreading>,
-    stems: HashMap<String, u16, Spreading>,
-    wholes: HashMap<String, u16, Spreading>,
-    pairs: HashMap<(u16, u16), u16, Spreading>,
+    exact: HashMap<String, u16, FastHash>,
+    stems: HashMap<String, u16, FastHash>,
+    wholes: HashMap<String, u16, FastHash>,
+    pairs: HashMap<(u16, u16), u16, FastHash>,
 }
 
+/// Bits that characters are folded onto.
 const CHAR_BITS: usize = 1 << 16;
+/// Bits that the first two letters of words are folded onto.
 const WORD_BITS: usize = 1 << 10;
 
 fn test(bits: &[u64], bit: usize) -> bool {
@@ -253,7 +256,7 @@ struct Finding<'a> {
     units: &'a [u32],
     list: &'a mut Vec<Match>,
     word: &'a mut String,
-    met: &'a mut HashMap<u64, Option<(u16, bool)>, Spreading>,
+    met: &'a mut HashMap<u64, Option<(u16, bool)>, FastHash>,
     /// The atom before this one, when the query has it: its place, end and term.
     before: Option<(u32, u32, u16)>,
 }

@@ -18,11 +18,11 @@ pub(crate) const LONGEST_QUERY: usize = 400;
 /// Stems the indexer remembers.
 const STEMS_KEPT: usize = 20_000;
 
-/// A hasher for keys that are well spread already or are made so by one multiplication.
+/// A hasher that makes do with one multiplication for each word: fast, and good enough where no key is chosen to collide.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Spread(u64);
+pub(crate) struct FastHasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for FastHasher {
     fn finish(&self) -> u64 {
         // The map takes its place from the low bits, which a multiplication leaves the poorest.
         self.0.rotate_left(26)
@@ -51,12 +51,13 @@ impl Hasher for Spread {
     }
 }
 
-pub(crate) type Spreading = BuildHasherDefault<Spread>;
+/// Makes [`FastHasher`]s for the maps and sets of a search.
+pub(crate) type FastHash = BuildHasherDefault<FastHasher>;
 
 fn hash(text: &str) -> u64 {
-    let mut spread = Spread::default();
-    text.hash(&mut spread);
-    spread.finish()
+    let mut hasher = FastHasher::default();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The term of a folded word: its English stem.
@@ -196,12 +197,12 @@ pub(crate) fn squeeze(units: &[u32], into: &mut Vec<u32>) {
 #[derive(Default)]
 struct Indexer {
     folded: Folded,
-    chars: HashSet<u64, Spreading>,
-    words: HashSet<u64, Spreading>,
-    stemmed: HashSet<u64, Spreading>,
+    chars: HashSet<u64, FastHash>,
+    words: HashSet<u64, FastHash>,
+    stemmed: HashSet<u64, FastHash>,
     word: String,
     /// Stems of words met lately, by the word's hash: stemming is most of the cost of English.
-    stems: HashMap<u64, Box<str>, Spreading>,
+    stems: HashMap<u64, Box<str>, FastHash>,
 }
 
 impl Indexer {
