@@ -10,7 +10,6 @@ const en = {
 	ago: (count: number, unit: TimeUnit) => `${plural(count, unit)} ago`,
 	agoShort: (count: number, unit: TimeUnit) =>
 		`${count}${{ year: "y", month: "mo", week: "w", day: "d", hour: "h", minute: "min" }[unit]}`,
-	image: "[image]",
 	addonMissing: "memory is off: its native part does not load here.",
 	captureFailed: (why: string) => `memory: not kept for now; the next import closes the gap. ${why}`,
 	storeFailed: (why: string) => `memory is off: ${why}`,
@@ -178,8 +177,7 @@ const zh: Words = {
 	now: "刚刚",
 	ago: (count, unit) => `${count}${UNITS_ZH[unit]}前`,
 	agoShort: (count, unit) => `${count}${UNITS_ZH[unit]}前`,
-	image: "[图片]",
-	addonMissing: "记忆功能没有启用：原生模块在这里加载不了。",
+	addonMissing: "记忆功能没有启用：它的本机部分在这里加载不了。",
 	captureFailed: (why) => `记忆：暂时没有存下来，下次导入会补齐。${why}`,
 	storeFailed: (why) => `记忆功能没有启用：${why}`,
 	configProblem: (file, problem) => `记忆：${file}：${problem}`,

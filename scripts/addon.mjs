@@ -9,6 +9,9 @@ const target = createRequire(import.meta.url)("../target.js");
 
 const LIBRARY = { darwin: "libpi_memory_sessions.dylib", win32: "pi_memory_sessions.dll" };
 
+/** What cargo makes for a system. */
+export const libraryOf = (os) => LIBRARY[os] ?? "libpi_memory_sessions.so";
+
 /** The release addon, beside index.js. */
 export function buildRelease() {
 	return build(["build", "--release", "--lib"], "release", join(root, `pi-memory-sessions.${target}.node`));
@@ -23,7 +26,7 @@ function build(args, profile, to) {
 	const cargo = process.env.CARGO ?? "cargo";
 	run(cargo, args);
 	const folder = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), profile);
-	const made = join(folder, LIBRARY[process.platform] ?? "libpi_memory_sessions.so");
+	const made = join(folder, libraryOf(process.platform));
 	try {
 		// A copy and a rename: a running process keeps the file it has mapped.
 		const copy = `${to}.${process.pid}`;

@@ -13,7 +13,6 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, tmpdir, totalmem } from "node:os";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import {
 	asked,
@@ -28,14 +27,10 @@ import {
 } from "../bench/messages.mjs";
 import { chart, insertTable, page, verdicts } from "../bench/page.mjs";
 import { buildForTests, buildRelease } from "./addon.mjs";
-import { fail, nodeForPi, root, run } from "./setup.mjs";
+import { continueOnNodeForPi, fail, root, run } from "./setup.mjs";
 
 // The others run on node:sqlite, which wants a newer Node than this package does.
-const node = nodeForPi();
-if (node !== process.execPath) {
-	const { status } = spawnSync(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
-	process.exit(status ?? 1);
-}
+continueOnNodeForPi(import.meta.url);
 
 const { values: options } = parseArgs({
 	options: {
@@ -93,7 +88,8 @@ if (publish) {
 		writeFileSync(file, insertTable(readFileSync(file, "utf8"), figures, name.includes("zh") ? "zh" : "en"));
 	}
 	const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
-	if (existsSync(biome)) run(node, [biome, "format", "--write", "docs/bench.md", "README.md", "README.zh-CN.md"]);
+	if (existsSync(biome))
+		run(process.execPath, [biome, "format", "--write", "docs/bench.md", "README.md", "README.zh-CN.md"]);
 }
 console.log(`wrote ${join(to, "bench.md")} and bench.svg`);
 if (figures.verdicts.some(({ kept }) => !kept)) process.exitCode = 1;
@@ -101,7 +97,7 @@ if (figures.verdicts.some(({ kept }) => !kept)) process.exitCode = 1;
 /** A step in a process of its own. */
 function work(task, settings) {
 	const { status, stdout, stderr } = spawnSync(
-		node,
+		process.execPath,
 		["--no-warnings", join(root, "bench/worker.mjs"), task, JSON.stringify(settings)],
 		{
 			env,
@@ -249,7 +245,7 @@ function quality() {
 			const args = ["--adapter", join(adapters, `${name}.mjs`), "--sets", join(shared, "data/qrels")];
 			if (!quick) args.push("--hay", join(shared, "data/corpus"));
 			const { status, stderr } = spawnSync(
-				node,
+				process.execPath,
 				["--no-warnings", join(shared, "eval/run.mjs"), ...args, "--limit", `${QUESTIONS}`, "--json", json],
 				{ env, encoding: "utf8" },
 			);

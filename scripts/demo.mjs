@@ -4,15 +4,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { buildRelease } from "./addon.mjs";
-import { fail, installPackages, nodeForPi, root, run } from "./setup.mjs";
+import { continueOnNodeForPi, fail, installPackages, root } from "./setup.mjs";
 
-const node = nodeForPi();
-if (node !== process.execPath) {
-	run(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { cwd: process.cwd() });
-	process.exit();
-}
+continueOnNodeForPi(import.meta.url);
 installPackages();
 buildRelease();
 

@@ -4,13 +4,13 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { libraryOf } from "./addon.mjs";
 import { packPlatform } from "./pack.mjs";
 import { fail, root, run } from "./setup.mjs";
 import { fileOf, GLIBC, TARGETS } from "./targets.mjs";
 
 /** What an installation may have to fetch. */
 const MOST_BYTES = 3 * 1024 * 1024;
-const LIBRARY = { darwin: "libpi_memory_sessions.dylib", win32: "pi_memory_sessions.dll" };
 
 const [name] = process.argv.slice(2);
 const target = TARGETS[name];
@@ -27,7 +27,7 @@ if (target.libc === "musl") env.RUSTFLAGS = `${env.RUSTFLAGS ?? ""} -C target-fe
 run("cargo", [linux ? "zigbuild" : "build", "--release", "--lib", "--target", triple], { env });
 
 const folder = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), target.rust, "release");
-const addon = join(folder, LIBRARY[target.os] ?? "libpi_memory_sessions.so");
+const addon = join(folder, libraryOf(target.os));
 if (target.libc === "glibc") {
 	const wanted = newestGlibc(addon);
 	console.log(`needs glibc ${wanted}`);

@@ -3,15 +3,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { buildForTests } from "./addon.mjs";
-import { installPackages, nodeForPi, root, run } from "./setup.mjs";
+import { continueOnNodeForPi, installPackages, root } from "./setup.mjs";
 
-const node = nodeForPi();
-if (node !== process.execPath) {
-	run(node, [fileURLToPath(import.meta.url)]);
-	process.exit();
-}
+continueOnNodeForPi(import.meta.url);
 installPackages();
 process.env.PI_MEMORY_ADDON ??= buildForTests();
 const { Terminal, KEYS } = await import("../__test__/terminal/terminal.mjs");

@@ -57,6 +57,14 @@ export function nodeForPi() {
 	return node;
 }
 
+/** Starts the script anew on a Node that pi runs on, and ends this run of it, where this Node is none. */
+export function continueOnNodeForPi(script) {
+	const node = nodeForPi();
+	if (node === process.execPath) return;
+	const { status } = spawnSync(node, [fileURLToPath(script), ...process.argv.slice(2)], { stdio: "inherit" });
+	process.exit(status ?? 1);
+}
+
 function isEnough(version) {
 	const [major, minor] = version.split(".").map(Number);
 	return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1]);

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ExtensionCommandContext, Theme } from "@earendil-works/pi-coding-agent";
 import type { Message, SessionSummary } from "../../index.js";
-import { cut, minute, tilde } from "../format.ts";
+import { cut, minute, tilde, titleOf } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import { say } from "../memory.ts";
 import type { Words } from "../words.ts";
@@ -109,7 +109,7 @@ export function excerpt(item: Item, message: Message, words: Words): string {
 		.trim()
 		.split("\n")
 		.map((line) => `> ${line}`.trimEnd());
-	const title = plainLine(session.name ?? session.opening);
+	const title = plainLine(titleOf(session));
 	const origin = `${words.screen.roles[message.role]}, ${minute(message.ts)}, ${plainLine(session.project)}, “${cut(title, 60)}” (${session.id})`;
 	return [...quoted, `> — ${origin}`].join("\n");
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import type { MemoryStore, Message, SessionSummary } from "../../index.js";
-import { day, minute, tilde } from "../format.ts";
+import { day, minute, tilde, titleOf } from "../format.ts";
 import { codeOf, type Memory } from "../memory.ts";
 import type { Words } from "../words.ts";
 import type { Answer } from "./answer.ts";
@@ -59,9 +59,8 @@ function hitsMarkdown(store: MemoryStore, query: string, words: Words): string |
 }
 
 function headingOf(session: SessionSummary, words: Words): string[] {
-	const title = (session.name ?? session.opening).replaceAll(/\s+/g, " ").trim();
 	return [
-		`# ${title}`,
+		`# ${titleOf(session)}`,
 		"",
 		`${minute(session.startedAt)} · ${tilde(session.cwd)} · ${words.messages(session.messages)}`,
 		`session=${session.id}`,

@@ -1,7 +1,7 @@
 // The list: hits under their sessions, or sessions alone, one of them selected.
 
 import type { Theme } from "@earendil-works/pi-coding-agent";
-import { ago, day, minute } from "../format.ts";
+import { ago, day, minute, titleOf } from "../format.ts";
 import { number, type Words } from "../words.ts";
 import { columnsOf, fit } from "./columns.ts";
 import type { Found, Item } from "./find.ts";
@@ -129,7 +129,7 @@ export class List {
 	#heading({ session, hit }: Item, ts: number, width: number): string {
 		const theme = this.#theme;
 		const { screen } = this.#words;
-		const title = plainLine((session.name ?? session.opening).slice(0, 4 * width)) || screen.untitled;
+		const title = plainLine(titleOf(session).slice(0, 4 * width)) || screen.untitled;
 		const narrow = width < NARROW;
 		const when = day(ts) === day(Date.now()) ? minute(ts).slice(11) : narrow ? day(ts) : minute(ts);
 		// Sessions alone stand in columns.

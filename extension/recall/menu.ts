@@ -6,7 +6,7 @@ import { fit } from "./columns.ts";
 import type { Keys } from "./keys.ts";
 import { plain } from "./paint.ts";
 
-export interface Choosable {
+interface Choosable {
 	label: string;
 	run(): void;
 }

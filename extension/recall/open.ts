@@ -1,7 +1,7 @@
 // Opens /recall where there is someone to choose: the screen in a terminal, pi's dialogs over rpc.
 
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
-import { minute } from "../format.ts";
+import { minute, titleOf } from "../format.ts";
 import { type Memory, say } from "../memory.ts";
 import { carryOut } from "./act.ts";
 import { show } from "./answer.ts";
@@ -37,7 +37,7 @@ export async function openDialogs(memory: Memory, line: string, ctx: ExtensionCo
 		if (!found.error) addCalled(memory, found);
 		if (found.error) return say(ctx, found.error, "error");
 		const rows = found.items.slice(0, CHOICES).map((item, index) => rowOf(item, index, memory));
-		const chosen = await ctx.ui.select(titleOf(found, line, memory), [...rows, screen.searchAgain]);
+		const chosen = await ctx.ui.select(headingOf(found, line, memory), [...rows, screen.searchAgain]);
 		if (chosen === undefined) return;
 		if (chosen === screen.searchAgain) {
 			const words = await ctx.ui.input(screen.title, screen.placeholder);
@@ -84,7 +84,7 @@ async function chooseAct(item: Item, found: Found, memory: Memory, ctx: Extensio
 	return true;
 }
 
-function titleOf({ result, items }: Found, line: string, { words }: Memory): string {
+function headingOf({ result, items }: Found, line: string, { words }: Memory): string {
 	if (!result && items.length > 0) return words.latest;
 	if (!result) return line === "" ? words.nothingKept : words.screen.noSession;
 	if (items.length === 0) return words.noHit(plainLine(line));
@@ -93,7 +93,7 @@ function titleOf({ result, items }: Found, line: string, { words }: Memory): str
 
 /** One line, unlike every other by its number. */
 function rowOf({ session, hit }: Item, index: number, { words }: Memory): string {
-	const title = plainLine(session.name ?? session.opening) || words.screen.untitled;
+	const title = plainLine(titleOf(session)) || words.screen.untitled;
 	const said = hit ? ` · ${words.screen.roles[hit.role]}: ${plainLine(hit.snippet)}` : "";
 	return `${index + 1}. ${minute(hit?.ts ?? session.lastAt)} · ${plainLine(session.project)} · ${title}${said}`;
 }

@@ -1,7 +1,7 @@
 // The query line: words to search for, and filters among them, such as project:pi since:7d role:user.
 
 import type { MemoryStore, Role, SessionSummary } from "../../index.js";
-import { cut, day } from "../format.ts";
+import { cut, day, titleOf } from "../format.ts";
 import { codeOf, type Memory } from "../memory.ts";
 import type { Words } from "../words.ts";
 
@@ -18,7 +18,7 @@ export interface Query {
 	problems: string[];
 }
 
-export const FILTERS = ["project", "since", "until", "role", "session"] as const;
+const FILTERS = ["project", "since", "until", "role", "session"] as const;
 type Filter = (typeof FILTERS)[number];
 
 /** What is asked of the store for names. */
@@ -159,9 +159,8 @@ function sessionsFor(value: string, store: MemoryStore, words: Words): Completio
 }
 
 /** A session in a word or two. */
-export function sessionLabel({ name, opening }: SessionSummary, words: Words): string {
-	const title = (name ?? opening.slice(0, 4 * LABEL)).replaceAll(/\s+/g, " ").trim();
-	return cut(title, LABEL) || words.screen.untitled;
+export function sessionLabel(session: SessionSummary, words: Words): string {
+	return cut(titleOf(session), LABEL) || words.screen.untitled;
 }
 
 /** The line with its last piece completed. */

@@ -62,11 +62,11 @@ export interface Place {
 
 export class RecallScreen implements Component, Focusable {
 	focused = false;
-	private readonly tui: TUI;
-	private readonly theme: Theme;
-	private readonly memory: Memory;
-	private readonly ctx: ExtensionCommandContext;
-	private readonly done: (choice: Choice | undefined) => void;
+	readonly #tui: TUI;
+	readonly #theme: Theme;
+	readonly #memory: Memory;
+	readonly #ctx: ExtensionCommandContext;
+	readonly #done: (choice: Choice | undefined) => void;
 	readonly #keys: Keys;
 	readonly #input: Input;
 	readonly #list: List;
@@ -89,11 +89,11 @@ export class RecallScreen implements Component, Focusable {
 	/** `done` is called once, with what was chosen. */
 	constructor(at: Place, line: string, done: (choice: Choice | undefined) => void) {
 		const { theme, memory } = at;
-		this.tui = at.tui;
-		this.theme = theme;
-		this.memory = memory;
-		this.ctx = at.ctx;
-		this.done = done;
+		this.#tui = at.tui;
+		this.#theme = theme;
+		this.#memory = memory;
+		this.#ctx = at.ctx;
+		this.#done = done;
 		this.#keys = new Keys(at.keys);
 		this.#input = new Input({
 			prompt: "› ",
@@ -129,9 +129,9 @@ export class RecallScreen implements Component, Focusable {
 			else if (!this.#act(data)) this.#input.handleInput(data);
 		} catch (error) {
 			// What a key or a frame throws would end pi.
-			this.#notice = this.memory.explain(error);
+			this.#notice = this.#memory.explain(error);
 		}
-		this.tui.requestRender();
+		this.#tui.requestRender();
 	}
 
 	handleMouse(event: TuiMouseEvent) {
@@ -143,11 +143,11 @@ export class RecallScreen implements Component, Focusable {
 	/** The keys that are not the query line's. */
 	#act(data: string): boolean {
 		const keys = this.#keys;
-		const page = Math.max(1, this.tui.terminal.rows - 8);
+		const page = Math.max(1, this.#tui.terminal.rows - 8);
 		const half = Math.max(1, Math.floor(page / 2));
 		if (keys.is(data, "tui.select.cancel")) {
 			if (this.#whole && !keys.is(data, "app.clear")) this.#whole = false;
-			else this.done(undefined);
+			else this.#done(undefined);
 		} else if (keys.is(data, "tui.select.confirm") || keys.is(data, "tui.input.submit")) this.#resume();
 		else if (keys.is(data, "tui.select.up")) this.#whole ? this.#reading.scroll(-1) : this.#move(-1);
 		else if (keys.is(data, "tui.select.down")) this.#whole ? this.#reading.scroll(1) : this.#move(1);
@@ -176,7 +176,7 @@ export class RecallScreen implements Component, Focusable {
 	#move(by: number): void {
 		this.#refresh();
 		this.#list.move(by);
-		if (this.#found?.more && this.#list.after < 10) findMore(this.memory, this.#found, this.#project);
+		if (this.#found?.more && this.#list.after < 10) findMore(this.#memory, this.#found, this.#project);
 	}
 
 	#completeOrSwitch(): void {
@@ -213,11 +213,11 @@ export class RecallScreen implements Component, Focusable {
 	#resume(): void {
 		const item = this.#item;
 		if (!item) {
-			if (this.#waiting > 0) this.done({ do: "import" });
+			if (this.#waiting > 0) this.#done({ do: "import" });
 			return;
 		}
 		const { file } = item.session;
-		if (file && existsSync(file)) this.done({ do: "resume", item, message: this.#message });
+		if (file && existsSync(file)) this.#done({ do: "resume", item, message: this.#message });
 		else this.#offerWithoutFile(item);
 	}
 
@@ -227,20 +227,20 @@ export class RecallScreen implements Component, Focusable {
 		if (!item || !message) return;
 		const { file } = item.session;
 		if (!file || !existsSync(file)) this.#offerWithoutFile(item);
-		else if (!message.entryId) this.#notice = this.memory.words.screen.noEntry;
-		else this.done({ do: "fork", item, message });
+		else if (!message.entryId) this.#notice = this.#memory.words.screen.noEntry;
+		else this.#done({ do: "fork", item, message });
 	}
 
 	/** pi's file is gone: nothing to go back to, but everything to go on with. */
 	#offerWithoutFile(item: Item): void {
-		const { screen } = this.memory.words;
+		const { screen } = this.#memory.words;
 		const message = this.#message;
 		if (!message) return;
 		this.#whole = true;
 		this.#menu = new Menu(
 			[screen.fileGone],
 			[
-				{ label: screen.startNew, run: () => this.done({ do: "new", item, message }) },
+				{ label: screen.startNew, run: () => this.#done({ do: "new", item, message }) },
 				{ label: screen.keepReading, run: () => {} },
 				{
 					label: screen.backToList,
@@ -255,50 +255,50 @@ export class RecallScreen implements Component, Focusable {
 	#quote(): void {
 		const item = this.#item;
 		const message = this.#message;
-		if (item && message) this.done({ do: "quote", item, message });
+		if (item && message) this.#done({ do: "quote", item, message });
 	}
 
 	#copy(): void {
 		const message = this.#message;
 		if (!message) return;
 		copyToClipboard(message.text).then(
-			() => this.#say(this.memory.words.screen.copied),
-			(error) => this.#say(this.memory.explain(error)),
+			() => this.#say(this.#memory.words.screen.copied),
+			(error) => this.#say(this.#memory.explain(error)),
 		);
 	}
 
 	#askToForget(): void {
 		const item = this.#item;
 		if (!item) return;
-		forgetMenu(this.memory, item, (what) => this.#forget(what)).then(
+		forgetMenu(this.#memory, item, (what) => this.#forget(what)).then(
 			(menu) => {
 				this.#menu = menu;
-				this.tui.requestRender();
+				this.#tui.requestRender();
 			},
-			(error) => this.#say(this.memory.explain(error)),
+			(error) => this.#say(this.#memory.explain(error)),
 		);
 	}
 
 	#forget(what: { message: number } | { session: string }): void {
-		this.memory.store.forget(what).then(
+		this.#memory.store.forget(what).then(
 			(report: ForgetReport) => {
 				this.#searched = undefined;
 				this.#reading.show(undefined, "");
-				this.#say(this.memory.words.screen.forgot(report.messages));
+				this.#say(this.#memory.words.screen.forgot(report.messages));
 			},
-			(error) => this.#say(this.memory.explain(error)),
+			(error) => this.#say(this.#memory.explain(error)),
 		);
 	}
 
 	#say(text: string): void {
 		this.#notice = text;
-		this.tui.requestRender();
+		this.#tui.requestRender();
 	}
 
 	// ---- what is found ----
 
 	get #project(): string | undefined {
-		return this.#here ? this.ctx.cwd : undefined;
+		return this.#here ? this.#ctx.cwd : undefined;
 	}
 
 	/** What the reading view marks. */
@@ -312,7 +312,7 @@ export class RecallScreen implements Component, Focusable {
 		if (this.#found && line === this.#searched) return;
 		const again = this.#searched === undefined;
 		this.#searched = line;
-		const found = find(this.memory, line, this.#project);
+		const found = find(this.#memory, line, this.#project);
 		this.#found = found;
 		this.#offered = this.#offers(line);
 		this.#list.show(found, again);
@@ -324,7 +324,7 @@ export class RecallScreen implements Component, Focusable {
 
 	#offers(line: string): Completion[] {
 		try {
-			return completions(line, this.memory);
+			return completions(line, this.#memory);
 		} catch {
 			// The store does not open: the answer says why.
 			return [];
@@ -336,8 +336,8 @@ export class RecallScreen implements Component, Focusable {
 		if (!isThin(found)) return;
 		setTimeout(() => {
 			if (found !== this.#found || this.#closed) return;
-			findMore(this.memory, found, this.#project);
-			this.tui.requestRender();
+			findMore(this.#memory, found, this.#project);
+			this.#tui.requestRender();
 			this.#fillUp(found);
 		});
 	}
@@ -346,9 +346,9 @@ export class RecallScreen implements Component, Focusable {
 	#addCalled(found: Found): void {
 		const start = performance.now();
 		try {
-			const added = addCalled(this.memory, found, this.#project);
+			const added = addCalled(this.#memory, found, this.#project);
 			this.#list.grewBefore(added);
-			if (added > 0) this.tui.requestRender();
+			if (added > 0) this.#tui.requestRender();
 		} catch {
 			// The hits are shown without them.
 		}
@@ -360,13 +360,13 @@ export class RecallScreen implements Component, Focusable {
 	/** An empty or nearly empty store: how many sessions wait to be imported. */
 	#lookForFiles(): void {
 		try {
-			if (this.memory.store.sessions({ limit: FEW }).length === FEW) return;
+			if (this.#memory.store.sessions({ limit: FEW }).length === FEW) return;
 		} catch {
 			return;
 		}
-		this.memory.waiting(this.ctx).then((waiting) => {
+		this.#memory.waiting(this.#ctx).then((waiting) => {
 			this.#waiting = waiting?.files ?? 0;
-			this.tui.requestRender();
+			this.#tui.requestRender();
 		});
 	}
 
@@ -376,13 +376,13 @@ export class RecallScreen implements Component, Focusable {
 		try {
 			return this.#frame(width);
 		} catch (error) {
-			return [fit(this.theme.fg("error", plainLine(this.memory.explain(error))), width)];
+			return [fit(this.#theme.fg("error", plainLine(this.#memory.explain(error))), width)];
 		}
 	}
 
 	#frame(width: number): string[] {
 		this.#refresh();
-		const height = this.tui.terminal.rows;
+		const height = this.#tui.terminal.rows;
 		const head = this.#headLines(width, height);
 		const foot = this.#footLines(width);
 		const room = Math.max(2, height - head.length - foot.length);
@@ -392,17 +392,17 @@ export class RecallScreen implements Component, Focusable {
 
 	#headLines(width: number, height: number): string[] {
 		this.#input.focused = this.focused && !this.#menu;
-		const { words } = this.memory;
+		const { words } = this.#memory;
 		const title = `── ${words.screen.title} `;
-		const rule = this.theme.fg("border", title + "─".repeat(Math.max(0, width - columnsOf(title))));
+		const rule = this.#theme.fg("border", title + "─".repeat(Math.max(0, width - columnsOf(title))));
 		return [...(height >= ROOMY ? [rule] : []), ...this.#input.render(width), fit(this.#saidLine(), width)];
 	}
 
 	/** The line below the query line. */
 	#saidLine(): string {
-		const { theme } = this;
+		const theme = this.#theme;
 		if (this.#notice) return theme.fg("warning", plainLine(this.#notice));
-		if (this.#offered.length === 0) return statusLine(this.#state, this.memory.words, theme);
+		if (this.#offered.length === 0) return statusLine(this.#state, this.#memory.words, theme);
 		const labels = this.#offered.map(({ label }) => plainLine(label)).join("  ");
 		return `${theme.fg("dim", this.#keys.name("tui.input.tab"))} ${theme.fg("accent", labels)}`;
 	}
@@ -413,7 +413,7 @@ export class RecallScreen implements Component, Focusable {
 	}
 
 	#bodyLines(width: number, room: number, height: number): string[] {
-		const { theme } = this;
+		const theme = this.#theme;
 		const filled = (lines: string[]) => [...lines, ...Array<string>(room).fill(" ".repeat(width))].slice(0, room);
 		const menu = this.#menu?.lines(width, theme) ?? [];
 		if (this.#whole && this.#list.item) {
@@ -424,7 +424,7 @@ export class RecallScreen implements Component, Focusable {
 		if (this.#menu) return filled(menu);
 		if (!this.#list.item) {
 			const keys = { tab: this.#keys.name("tui.input.tab"), confirm: this.#keys.name("tui.select.confirm") };
-			return filled(nothingLines(this.#state, keys, this.memory.words, theme, width));
+			return filled(nothingLines(this.#state, keys, this.#memory.words, theme, width));
 		}
 		if (width >= BESIDE) {
 			const left = Math.min(90, Math.floor(width * 0.45));
@@ -451,18 +451,18 @@ export class RecallScreen implements Component, Focusable {
 		this.#follow ??= setTimeout(() => {
 			this.#follow = undefined;
 			this.#reading.show(this.#item, this.#terms);
-			this.tui.requestRender();
+			this.#tui.requestRender();
 		}, FOLLOW_MS);
 		const fits = this.#pane.length === height && columnsOf(this.#pane[0] ?? "") === width;
 		return fits ? this.#pane : Array<string>(height).fill(" ".repeat(width));
 	}
 
 	#footLines(width: number): string[] {
-		return hintLines(this.#menu ? this.#menuHints : this.#hints, width, this.theme);
+		return hintLines(this.#menu ? this.#menuHints : this.#hints, width, this.#theme);
 	}
 
 	get #menuHints(): Hint[] {
-		const { keys: does } = this.memory.words.screen;
+		const { keys: does } = this.#memory.words.screen;
 		return [
 			[this.#keys.name("tui.select.confirm"), does.choose],
 			[this.#keys.name("tui.select.cancel"), does.back],
@@ -472,7 +472,7 @@ export class RecallScreen implements Component, Focusable {
 	/** The keys that do something now: without a selection there is nothing to read or to act on. */
 	get #hints(): Hint[] {
 		const keys = this.#keys;
-		const { keys: does } = this.memory.words.screen;
+		const { keys: does } = this.#memory.words.screen;
 		const tab = this.#offered.length > 0 ? does.complete : this.#here ? does.all : does.here;
 		const switches: Hint = [keys.name("tui.input.tab"), tab];
 		const close: Hint = [keys.name("tui.select.cancel"), this.#whole ? does.back : does.close];
