@@ -65,7 +65,9 @@ impl Store {
                 })?;
             }
             let mut rest = ids.as_slice();
+            let mut copier = None;
             while !rest.is_empty() {
+                self.shorten_log(&mut copier)?;
                 rest = self.slot(connection, |connection, slot| {
                     let mut left = rest;
                     let mut touched = BTreeSet::new();
@@ -223,6 +225,9 @@ fn unlink(connection: &Connection, id: i64) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
     use super::Conditions;
     use crate::error::Kind;
     use crate::store::open::beside;
@@ -312,6 +317,31 @@ mod tests {
         assert_eq!(place.import(&late).stored, 0);
         assert_eq!(place.finds("zebra"), 0);
         assert_eq!(place.rows("origin"), ["2 b rest"]);
+    }
+
+    #[test]
+    fn the_log_stays_short_however_much_is_forgotten() {
+        let place = Place::new();
+        let word = |number: usize| format!("w{}", number * 7919 % 40_009);
+        let text = |at: usize| (0..150).map(|n| word(at * 150 + n)).collect::<Vec<_>>().join(" ");
+        let entries: Vec<String> = (1..500).map(|at| user(&format!("e{at}"), None, 1, &text(at))).collect();
+        place.import(&place.file("s.jsonl", "s", &entries));
+        let forgotten = AtomicBool::new(false);
+        let longest = std::thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                let mut longest = 0;
+                while !forgotten.load(Ordering::Relaxed) {
+                    let log = std::fs::metadata(beside(place.store.path(), "-wal"));
+                    longest = log.map_or(longest, |log| log.len().max(longest));
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                longest
+            });
+            place.store.forget(&of_session("s")).unwrap();
+            forgotten.store(true, Ordering::Relaxed);
+            watch.join().unwrap()
+        });
+        assert!(longest < 40 << 20, "{longest} bytes");
     }
 
     #[test]

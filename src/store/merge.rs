@@ -89,7 +89,9 @@ impl Store {
                 }
                 Ok(())
             })?;
+            let mut copier = None;
             for chunk in hashes.chunks(BATCH) {
+                self.shorten_log(&mut copier)?;
                 self.slot(connection, |connection, _| {
                     for hash in chunk {
                         connection

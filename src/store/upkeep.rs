@@ -256,6 +256,16 @@ impl Store {
         Ok(held)
     }
 
+    /// Keeps the log short during background work of many transactions, for which upkeep has to wait.
+    pub(super) fn shorten_log(&self, copier: &mut Option<Held>) -> Result<()> {
+        let pages = self.upkeep.log.load(Ordering::Relaxed);
+        if pages >= BEGIN_ANEW {
+            let copier = self.copier(copier)?;
+            self.copy_log(&copier.connection, pages)?;
+        }
+        Ok(())
+    }
+
     /// Copies the log, `pages` long, while others write, and begins it anew when it grew long.
     fn copy_log(&self, connection: &Connection, mut pages: u32) -> Result<()> {
         let anew = pages >= BEGIN_ANEW;
