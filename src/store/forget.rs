@@ -61,31 +61,10 @@ impl Store {
                          select key, 0, ?2 from session where id = ?1",
                         (number, time::now() + 1),
                     )?;
-                    Ok(())
+                    forget_name(connection, number)
                 })?;
             }
-            let mut rest = ids.as_slice();
-            let mut copier = None;
-            while !rest.is_empty() {
-                self.shorten_log(&mut copier)?;
-                rest = self.slot(connection, |connection, slot| {
-                    let mut left = rest;
-                    let mut touched = BTreeSet::new();
-                    while let [id, others @ ..] = left {
-                        touched.extend(forget(connection, *id)?);
-                        left = others;
-                        if slot.is_over() {
-                            break;
-                        }
-                    }
-                    for session in touched {
-                        session::recount(connection, session)?;
-                    }
-                    // A session's name is text, too.
-                    connection.execute("update session set name = null where messages = 0", [])?;
-                    Ok(left)
-                })?;
-            }
+            self.forget_all(connection, &ids)?;
             Ok(report)
         })?;
         if !conditions.dry_run {
@@ -93,6 +72,32 @@ impl Store {
             self.tidy()?;
         }
         Ok(report)
+    }
+
+    /// Forgets these texts with all their copies, in transactions that give way to captures.
+    pub(super) fn forget_all(&self, connection: &mut Connection, ids: &[i64]) -> Result<()> {
+        let mut rest = ids;
+        let mut copier = None;
+        while !rest.is_empty() {
+            self.shorten_log(&mut copier)?;
+            rest = self.slot(connection, |connection, slot| {
+                let mut left = rest;
+                let mut touched = BTreeSet::new();
+                while let [id, others @ ..] = left {
+                    touched.extend(forget(connection, *id)?);
+                    left = others;
+                    if slot.is_over() {
+                        break;
+                    }
+                }
+                for session in touched {
+                    session::recount(connection, session)?;
+                    forget_name(connection, session)?;
+                }
+                Ok(left)
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -185,18 +190,19 @@ fn forget(connection: &Connection, id: i64) -> Result<Vec<i64>> {
     Ok(touched)
 }
 
-/// Forgets what has that identity: another store forgot it.
-pub(super) fn forget_by_hash(connection: &Connection, hash: i64) -> Result<()> {
-    let ids: Vec<i64> = connection
+/// A session's name is text, too: it goes with the last message.
+fn forget_name(connection: &Connection, session: i64) -> Result<()> {
+    connection.prepare_cached("update session set name = null where id = ?1 and messages = 0")?.execute([session])?;
+    Ok(())
+}
+
+/// Refuses what has that identity from now on: another store forgot it. The texts that are here are returned.
+pub(super) fn refuse(connection: &Connection, hash: i64) -> Result<Vec<i64>> {
+    connection.prepare_cached("insert or ignore into forgotten (hash) values (?1)")?.execute([hash])?;
+    Ok(connection
         .prepare_cached("select distinct coalesce(origin, id) from msg where hash = ?1")?
         .query_map([hash], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for id in ids {
-        for session in forget(connection, id)? {
-            session::recount(connection, session)?;
-        }
-    }
-    Ok(())
+        .collect::<rusqlite::Result<_>>()?)
 }
 
 /// Rows that followed this one follow what it followed.

@@ -89,18 +89,14 @@ impl Store {
                 }
                 Ok(())
             })?;
-            let mut copier = None;
             for chunk in hashes.chunks(BATCH) {
-                self.shorten_log(&mut copier)?;
-                self.slot(connection, |connection, _| {
-                    for hash in chunk {
-                        connection
-                            .prepare_cached("insert or ignore into forgotten (hash) values (?1)")?
-                            .execute([hash])?;
-                        forget::forget_by_hash(connection, *hash)?;
-                    }
-                    Ok(())
+                let mut ids = self.slot(connection, |connection, _| {
+                    let ids = chunk.iter().map(|hash| forget::refuse(connection, *hash));
+                    ids.collect::<Result<Vec<_>>>().map(|ids| ids.concat())
                 })?;
+                ids.sort_unstable();
+                ids.dedup();
+                self.forget_all(connection, &ids)?;
             }
             Ok(())
         })
@@ -237,8 +233,8 @@ impl Other {
 #[cfg(test)]
 mod tests {
     use crate::error::Kind;
-    use crate::store::Conditions;
     use crate::store::testing::{Place, bare, user};
+    use crate::store::{Conditions, Session};
 
     #[test]
     fn two_stores_join_in_either_direction_as_often_as_one_likes() {
@@ -265,6 +261,20 @@ mod tests {
         assert_eq!(error.kind(), Kind::InvalidArgument);
         let said = error.to_string();
         assert!(said.contains("damaged.db") && !said.contains("/recall check"), "{said}");
+    }
+
+    #[test]
+    fn a_session_that_the_other_store_forgot_goes_with_its_name() {
+        let (ours, theirs) = (Place::new(), Place::new());
+        let named = Session { id: "s".into(), name: Some("a secret".into()), ..Session::default() };
+        for place in [&ours, &theirs] {
+            place.store.begin(&named).unwrap();
+            place.capture("s", &bare(1, "zebra"));
+        }
+        theirs.store.forget(&Conditions { session: Some("s".into()), ..Conditions::default() }).unwrap();
+        ours.import(theirs.store.path());
+        let left = ours.store.session("s").unwrap();
+        assert_eq!((left.messages, left.session.name), (0, None));
     }
 
     #[test]
