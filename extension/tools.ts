@@ -4,7 +4,7 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { type Static, Type } from "typebox";
 import type { Exclusion } from "../index.js";
 import { mend } from "./capture.ts";
-import { readForModel, searchForModel } from "./format.ts";
+import { cut, readForModel, searchForModel, titleOf } from "./format.ts";
 import { type Memory, say } from "./memory.ts";
 import { renderers } from "./render.ts";
 
@@ -33,13 +33,15 @@ type ReadArgs = Static<typeof ReadParameters>;
 
 /** What the person's screen says of a call; the rest of the result is the model's. */
 type SearchDetails = { total: number; totalIsCapped: boolean; sessions: number; tookMs: number } | Failure;
-type ReadDetails = { messages: number } | Failure;
+type ReadDetails = { messages: number; title?: string } | Failure;
 interface Failure {
 	error: string;
 }
 
 const SEARCH_MOST = 20;
 const READ_MOST = 50;
+/** How much of a session's title stands in the line of a call. */
+const TITLE = 40;
 
 /**
  * Registers both tools, also when memory is off: they then say why. At the session's start and not while pi loads:
@@ -101,7 +103,10 @@ function register(pi: ExtensionAPI, memory: Memory, search: string, read: string
 			read,
 			({ session_id = "", around_msg_id }) =>
 				[session_id, around_msg_id && `#${around_msg_id}`].filter(Boolean).join(" "),
-			(details) => ("error" in details ? details.error : words.messages(details.messages)),
+			(details) =>
+				"error" in details
+					? details.error
+					: [words.messages(details.messages), details.title].filter(Boolean).join(" · "),
 		),
 	});
 }
@@ -134,7 +139,8 @@ async function runRead(memory: Memory, params: ReadArgs) {
 		after: within(params.after ?? 6),
 		forModel: true,
 	});
-	return { text: readForModel(window, params.around_msg_id), details: { messages: window.messages.length } };
+	const details = { messages: window.messages.length, title: cut(titleOf(window.session), TITLE) };
+	return { text: readForModel(window, params.around_msg_id), details };
 }
 
 /** The project to search in: what the model named, else what the settings say. */

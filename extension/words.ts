@@ -60,6 +60,7 @@ const en = {
 		`memory: importing ${number(done)}/${number(all)} files · ${megabytes} MB · ${number(stored)} messages${left === undefined ? "" : ` · ${left < 90 ? `${left} s` : `${Math.round(left / 60)} min`} left`}`,
 	imported: (stored: number, sessions: number, files: number, seconds: string) =>
 		`${plural(stored, "new message")} from ${plural(sessions, "session")} (${plural(files, "file")}, ${seconds} s).`,
+	importEsc: "esc cancels",
 	importCancelled: "Cancelled; what is in stays in. /recall import goes on from there.",
 	duplicates: (count: number) => `${number(count)} were in already.`,
 	skipped: (count: number) => `${number(count)} left out:`,
@@ -226,6 +227,7 @@ const zh: Words = {
 		`记忆：正在导入 ${number(done)}/${number(all)} 个文件 · ${megabytes} MB · ${number(stored)} 条消息${left === undefined ? "" : ` · 还要 ${left < 90 ? `${left} 秒` : `${Math.round(left / 60)} 分钟`}`}`,
 	imported: (stored, sessions, files, seconds) =>
 		`从 ${number(sessions)} 个会话新导入 ${number(stored)} 条消息（${number(files)} 个文件，${seconds} 秒）。`,
+	importEsc: "按 esc 取消",
 	importCancelled: "已取消，已经导入的会保留；再次 /recall import 会接着来。",
 	duplicates: (count) => `${number(count)} 条早已存下。`,
 	skipped: (count) => `略过 ${number(count)} 处：`,

@@ -245,7 +245,7 @@ async function withMuchToImport(t, files = 500) {
 test("an import shows how far it is, and Esc cancels it", async (t) => {
 	const pi = await withMuchToImport(t);
 	await pi.command("/recall import");
-	await pi.until(/importing \d+\/500 files · [\d.]+ MB · [\d,]+ messages · \d+ s left/);
+	await pi.until(/importing \d+\/500 files · [\d.]+ MB · [\d,]+ messages · \d+ s left · esc cancels/);
 	await pi.send(KEYS.escape);
 	await pi.until(/Cancelled; what is in stays in/);
 	assert.doesNotMatch(pi.screen(), /importing/);

@@ -35,6 +35,7 @@ export async function importSessions(
 	memory.asked = new AbortController();
 	const started = Date.now();
 	let drawn = 0;
+	const cancel = ctx.mode === "tui" ? ` · ${memory.words.importEsc}` : "";
 	const options: ImportOptions = {
 		...(from ? { from: pathOf(from, ctx.cwd) } : { also: memory.folders(ctx) }),
 		onProgress: ({ filesDone, files, bytesDone, bytes, stored }) => {
@@ -42,7 +43,7 @@ export async function importSessions(
 			if (now - drawn < DRAW_MS) return;
 			drawn = now;
 			const left = secondsLeft(now - started, bytesDone, bytes);
-			status(ctx, memory.words.importing(filesDone, files, megabytes(bytesDone), stored, left));
+			status(ctx, memory.words.importing(filesDone, files, megabytes(bytesDone), stored, left) + cancel);
 		},
 	};
 	const unlisten = cancelOnEscape(memory, ctx);

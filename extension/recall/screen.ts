@@ -28,7 +28,7 @@ import { Menu } from "./menu.ts";
 import { plainLine, wall } from "./paint.ts";
 import { type Completion, complete, completions } from "./query.ts";
 import { Reading } from "./reading.ts";
-import { nothingLines, type State, statusLine } from "./status.ts";
+import { nothingLines, type State, sessionLine, statusLine } from "./status.ts";
 
 /** What the person chose to do when the screen closes. */
 export type Choice =
@@ -401,7 +401,9 @@ export class RecallScreen implements Component, Focusable {
 	/** The line below the query line. */
 	#saidLine(): string {
 		const theme = this.#theme;
+		const item = this.#list.item;
 		if (this.#notice) return theme.fg("warning", plainLine(this.#notice));
+		if (this.#offered.length === 0 && this.#whole && item) return sessionLine(item, theme);
 		if (this.#offered.length === 0) return statusLine(this.#state, this.#memory.words, theme);
 		const labels = this.#offered.map(({ label }) => plainLine(label)).join("  ");
 		return `${theme.fg("dim", this.#keys.name("tui.input.tab"))} ${theme.fg("accent", labels)}`;

@@ -2,10 +2,10 @@
 
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { day } from "../format.ts";
+import { day, titleOf } from "../format.ts";
 import type { Words } from "../words.ts";
 import { fit } from "./columns.ts";
-import type { Found } from "./find.ts";
+import type { Found, Item } from "./find.ts";
 import { plain, plainLine } from "./paint.ts";
 
 /** What was asked and what came of it. */
@@ -35,6 +35,11 @@ export function statusLine({ found, here }: State, words: Words, theme: Theme): 
 	const said = parts.filter((part) => part !== undefined).map((part) => plainLine(part));
 	const wrong = query.problems.map((problem) => theme.fg("warning", plainLine(problem)));
 	return [...wrong, theme.fg("muted", said.join(" · "))].join(" ");
+}
+
+/** Where the reading view alone fills the screen: what it is that is read. */
+export function sessionLine({ session }: Item, theme: Theme): string {
+	return theme.fg("muted", [session.project, titleOf(session)].filter(Boolean).map(plainLine).join(" · "));
 }
 
 function answered({ result }: Found, words: Words): string[] {
