@@ -342,7 +342,9 @@ impl<'a> Reading<'a> {
                 }
             }
             Body::Nothing(Some(role)) => self.nothing.push((*role, ts)),
-            Body::Name(name) => write::rename(self.connection, self.home.session, name.as_deref())?,
+            Body::Name(name) => {
+                session::rename(self.connection, self.home.session, self.home.key, name.as_deref(), ts)?;
+            }
             Body::Nothing(None) | Body::Unknown(_) => {}
             Body::Header(_) => return Ok(()),
         }

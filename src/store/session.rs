@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use super::Store;
 use super::folders::{bare_name, expand_home};
+use super::{Store, silence, time};
 use crate::error::{Error, Kind, Result};
 use crate::message::{Kept, Role};
 use crate::text::{fold::fold, pinyin::sounds_like};
@@ -68,7 +68,7 @@ impl Store {
         if session.id.is_empty() {
             return Err(Error::new(Kind::InvalidArgument, "session.id is empty; give pi's session id"));
         }
-        self.writing(|connection| begin(connection, session).map(drop))
+        self.writing(|connection| begin(connection, session, time::now()).map(drop))
     }
 
     /// The sessions last active, newest first; `query` narrows by name, opening and project, and by the sound of Han in
@@ -171,8 +171,12 @@ fn words(query: Option<&str>) -> Vec<String> {
 const PARENT: &str =
     "coalesce(:parent, (select key from session where :parent_file is not null and file = :parent_file))";
 
-/// Creates or completes the session's row, and returns its number.
-pub(super) fn begin(connection: &Connection, session: &Session) -> Result<i64> {
+/// Creates or completes the session's row, and returns its number. Its name was given at `named_at`, about.
+pub(super) fn begin(connection: &Connection, session: &Session, named_at: i64) -> Result<i64> {
+    let mut name = session.name.as_deref();
+    if name.is_some() && silence::covers(connection, &session.id, named_at)? {
+        name = None;
+    }
     let known = connection
         .prepare_cached("select s.id, p.cwd from session s join project p on p.id = s.project where s.key = ?1")?
         .query_row([&session.id], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
@@ -201,7 +205,7 @@ pub(super) fn begin(connection: &Connection, session: &Session) -> Result<i64> {
                      where id = :id"
                 ))?
                 .execute(named_params! {
-                    ":id": number, ":project": project, ":started_at": session.started_at, ":name": session.name,
+                    ":id": number, ":project": project, ":started_at": session.started_at, ":name": name,
                     ":file": session.file, ":parent_file": session.parent_file, ":parent": session.parent,
                 })?;
             number
@@ -214,7 +218,7 @@ pub(super) fn begin(connection: &Connection, session: &Session) -> Result<i64> {
                 ))?
                 .execute(named_params! {
                     ":key": session.id, ":project": project, ":started_at": session.started_at,
-                    ":name": session.name, ":file": session.file, ":parent_file": session.parent_file,
+                    ":name": name, ":file": session.file, ":parent_file": session.parent_file,
                     ":parent": session.parent,
                 })?;
             connection.last_insert_rowid()
@@ -237,7 +241,15 @@ pub(super) fn begin_from_file(connection: &Connection, session: &Session) -> Res
     if known.is_some_and(|known| Path::new(&known).is_file()) {
         session.file = None;
     }
-    begin(connection, &session)
+    begin(connection, &session, session.started_at)
+}
+
+/// Gives the session, `key` by pi's id, a new name or none, unless nothing is kept of the time `ts` at which it was given.
+pub(super) fn rename(connection: &Connection, number: i64, key: &str, name: Option<&str>, ts: i64) -> Result<()> {
+    if name.is_none() || !silence::covers(connection, key, ts)? {
+        connection.prepare_cached("update session set name = ?2 where id = ?1")?.execute((number, name))?;
+    }
+    Ok(())
 }
 
 /// The session's number; one that nobody named yet is created.
@@ -248,7 +260,7 @@ pub(super) fn number(connection: &Connection, key: &str, started_at: i64) -> Res
         .optional()?;
     match known {
         Some(number) => Ok(number),
-        None => begin(connection, &Session { id: key.to_owned(), started_at, ..Session::default() }),
+        None => begin(connection, &Session { id: key.to_owned(), started_at, ..Session::default() }, started_at),
     }
 }
 
@@ -302,7 +314,7 @@ pub(super) fn resolve(connection: &Connection, id: &str) -> Result<i64> {
                 .iter()
                 .map(|(_, key, at, title)| {
                     let title: String = title.chars().take(40).collect();
-                    format!("{key} ({}, {title:?})", super::time::local_minute(*at))
+                    format!("{key} ({}, {title:?})", time::local_minute(*at))
                 })
                 .collect();
             Err(Error::new(

@@ -35,7 +35,7 @@ fn copy(connection: &Connection) -> Result<()> {
             name: row.get::<_, Option<String>>(4)?.filter(|name| !name.is_empty()),
             ..Session::default()
         };
-        let number = session::begin(connection, &session)?;
+        let number = session::begin(connection, &session, session.started_at)?;
         copy_messages(connection, &session.id, number)?;
         session::recount(connection, number)?;
     }

@@ -97,11 +97,11 @@ impl Store {
                     parent_file: header.parent_file.clone(),
                     ..session::Session::default()
                 };
-                session::begin(connection, &session)?;
+                session::begin(connection, &session, ts)?;
             }
             Body::Name(name) => {
                 let number = session::number(connection, session, ts)?;
-                rename(connection, number, name.as_deref())?;
+                session::rename(connection, number, session, name.as_deref(), ts)?;
             }
             Body::Nothing(_) | Body::Unknown(_) => {}
         }
@@ -145,7 +145,7 @@ impl Store {
 /// The session a message goes into: its number, pi's id for it, and its project's number.
 pub(super) struct Home<'a> {
     pub(super) session: i64,
-    key: &'a str,
+    pub(super) key: &'a str,
     project: i64,
 }
 
@@ -385,12 +385,6 @@ fn last_seq(connection: &Connection, session: i64) -> Result<i64> {
     Ok(connection
         .prepare_cached("select coalesce(max(seq), 0) from msg where session = ?1")?
         .query_row([session], |row| row.get(0))?)
-}
-
-/// The session's new name, or none.
-pub(super) fn rename(connection: &Connection, session: i64, name: Option<&str>) -> Result<()> {
-    connection.prepare_cached("update session set name = ?2 where id = ?1")?.execute((session, name))?;
-    Ok(())
 }
 
 fn project_of(connection: &Connection, session: i64) -> Result<i64> {
