@@ -34,6 +34,7 @@ function load() {
 			...tried,
 			`Either install the platform's package: npm install pi-memory-sessions-${target}`,
 			`or, with Rust installed, build it in ${__dirname}: npm run build`,
+			...(process.env.PI_MEMORY_ADDON ? ["Nothing but PI_MEMORY_ADDON is tried while it is set: unset it then."] : []),
 		].join("\n"),
 	);
 	error.code = "ADDON_MISSING";

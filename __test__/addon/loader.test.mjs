@@ -33,7 +33,7 @@ test("with no addon the error names the machine, what was tried, why it failed, 
 	assert.ok(said.includes(`loads on ${target} (Node ${process.versions.node})`), said);
 	assert.match(said, /pi-memory-sessions\..+\.node: .*(invalid|too short|not a|file)/i);
 	assert.match(said, /pi-memory-sessions-.+: not there/);
-	assert.match(said, /npm install pi-memory-sessions-\S+\n.*npm run build/);
+	assert.match(said, /npm install pi-memory-sessions-\S+\n.*npm run build\n$/);
 });
 
 test("the platform's package is found beside this one", (t) => {
@@ -48,5 +48,8 @@ test("the platform's package is found beside this one", (t) => {
 test("PI_MEMORY_ADDON is taken instead of everything else", (t) => {
 	const { load, addon } = packageIn(folderFor(t));
 	assert.equal(load({ PI_MEMORY_ADDON: addon }), "function\n");
-	assert.match(load({ PI_MEMORY_ADDON: "/nowhere.node" }), /\/nowhere\.node: not there\nEither/);
+	assert.match(
+		load({ PI_MEMORY_ADDON: "/nowhere.node" }),
+		/\/nowhere\.node: not there\nEither[\s\S]*\n.*unset it then/,
+	);
 });

@@ -28,7 +28,7 @@ interface Subcommand {
 	takes?(rest: string): boolean;
 	run(memory: Memory, rest: string, ctx: ExtensionCommandContext): Promise<Answer | undefined>;
 	/** What the words after its name may become. */
-	complete?(memory: Memory, rest: string): Argument[];
+	complete?(memory: Memory, rest: string): Argument[] | Promise<Argument[]>;
 }
 
 interface Argument {
@@ -86,7 +86,7 @@ export async function answer(memory: Memory, args: string, ctx: ExtensionCommand
 }
 
 /** What may follow `/recall `: a subcommand, then its argument. */
-export function completions(memory: Memory, prefix: string) {
+export async function completions(memory: Memory, prefix: string) {
 	const [, name = "", rest] = /^(\S*)(?:\s+(.*))?$/s.exec(prefix) ?? [];
 	if (rest === undefined) {
 		// What is typed whole is not offered: Enter would take the offer instead of running it.
@@ -94,7 +94,7 @@ export function completions(memory: Memory, prefix: string) {
 		return fitting.map(([one, { about }]) => ({ value: one, label: one, description: about(memory.words) }));
 	}
 	try {
-		const offered = subcommandOf(name)?.complete?.(memory, rest) ?? [];
+		const offered = (await subcommandOf(name)?.complete?.(memory, rest)) ?? [];
 		return offered
 			.filter(({ value }) => value !== rest)
 			.map(({ value, label = value }) => ({ value: `${name} ${value}`, label }));

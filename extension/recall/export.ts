@@ -72,7 +72,7 @@ function messageLines(message: Message): string[] {
 	return [`## ${message.role} · ${minute(message.ts)}`, "", message.text, ""];
 }
 
-/** A file name that is not taken: recall-2026-10-15-cache-sharding.md. */
+/** A file name that is not taken: recall-2026-10-15-cache-sharding-mgrx3k2a.md. */
 function freeFile(folder: string, subject: string): string {
 	const slug = subject
 		.replaceAll(/[^\p{L}\p{N}]+/gu, "-")

@@ -1,6 +1,7 @@
 // /recall import: brings in session files, shows how far it is, and says what it left out.
 
-import { readdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { matchesKey } from "@earendil-works/pi-tui";
@@ -97,10 +98,11 @@ function pathOf(named: string, cwd: string): string {
 }
 
 /** Folders, session files and stores that a path may become. */
-export function pathsFor(begun: string): { value: string; label: string }[] {
+export async function pathsFor(begun: string): Promise<{ value: string; label: string }[]> {
 	const folder = /^.*[/\\]/.exec(begun)?.[0] ?? "";
 	const name = begun.slice(folder.length);
-	return readdirSync(expandHome(folder) || ".", { withFileTypes: true })
+	const entries = await readdir(expandHome(folder) || ".", { withFileTypes: true });
+	return entries
 		.filter((entry) => entry.name.startsWith(name) && (name !== "" || !entry.name.startsWith(".")))
 		.filter((entry) => entry.isDirectory() || /\.(jsonl|db)$/.test(entry.name))
 		.map((entry) => `${entry.name}${entry.isDirectory() ? "/" : ""}`)

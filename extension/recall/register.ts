@@ -37,7 +37,7 @@ export function recall(pi: ExtensionAPI, memory: Memory): void {
 		description: memory.words.recall,
 		getArgumentCompletions: async (prefix) => {
 			const command = await load().catch(() => undefined);
-			return command?.completions(memory, prefix) ?? null;
+			return (await command?.completions(memory, prefix)) ?? null;
 		},
 		handler: async (args, ctx) => {
 			try {
