@@ -283,6 +283,7 @@ export function harmless(text: string): string {
 	);
 }
 
-function hasWord(query: string): boolean {
+/** Whether there is anything in it to search for. */
+export function hasWord(query: string): boolean {
 	return /[\p{L}\p{N}]/u.test(query);
 }

@@ -204,6 +204,21 @@ test("/recall in rpc mode lets one choose in a dialog, read, and choose what to 
 	assert.equal(home.rows().length, 3);
 });
 
+test("a session is found by what it is called only where the filters leave it", async (t) => {
+	const home = await homeWithPast(t);
+	const pi = home.rpc();
+	const listed = async (query) => {
+		const dialog = await pi.dialog(`/recall ${query}`);
+		pi.answer(dialog, { cancelled: true });
+		return dialog.options.length - 1;
+	};
+	assert.equal(await listed("zzyzx shard"), 2, "the two messages that have a word of it");
+	assert.equal(await listed("shard cache until:2020"), 0);
+	assert.equal(await listed("shard cache role:summary"), 0);
+	assert.equal(await listed("ard ach since:today"), 1, "the session whose first words have the letters");
+	await pi.end();
+});
+
 test("stats and import answer with notices in rpc mode", async (t) => {
 	const home = await homeWithPast(t);
 	const pi = home.rpc();

@@ -104,6 +104,13 @@ test("a role alone lists the messages of a long session to its beginning", async
 	await pi.until(/1 message in 1 session[\s\S]*→ error ✗ bash: no otter there/);
 });
 
+test("a query without a word is told so", async (t) => {
+	const { home } = await homeWith(t, writePast);
+	const pi = await Terminal.open(home);
+	await pi.recall("?! since:30d");
+	await pi.until(/The query has no word to search for\./);
+});
+
 test("session: is completed by name, and the id says which it is", async (t) => {
 	const { home } = await homeWith(t, writePast);
 	const pi = await Terminal.open(home);

@@ -198,18 +198,20 @@ function hitOf(session: SessionSummary, { text, truncated: _, ...message }: Mess
 }
 
 /**
- * Puts sessions that are called so before the hits; gives how many. Every session's name is looked at, which takes
- * longer the more there are.
+ * Puts sessions that are called so before the hits, unless messages of a role are asked for; gives how many. Every
+ * session's name is looked at, which takes longer the more there are.
  */
 export function addCalled({ store }: Memory, found: Found, here?: string): number {
 	const { query, result, items } = found;
-	if (!result || query.session || query.words === "") return 0;
+	if (!result || query.session || query.role || query.words === "") return 0;
+	const { since, until } = spanOf(query);
 	const said = query.words.toLowerCase().split(" ");
 	const saysIt = (text: string) => said.every((word) => text.toLowerCase().includes(word));
 	const none = result.hits.length === 0;
 	// A session whose first words or folder have the query is found by its messages, or by too much.
 	const called = store
 		.sessions({ query: query.words, project: query.project ?? here, limit: PAGE })
+		.filter(({ startedAt, lastAt }) => startedAt <= until && lastAt >= since)
 		.filter(({ name, opening, cwd }) => none || (name && !saysIt(`${opening} ${cwd}`)))
 		.slice(0, none ? PAGE : NAMED);
 	items.unshift(...called.map((session) => ({ session })));

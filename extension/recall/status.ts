@@ -2,7 +2,7 @@
 
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { day, titleOf } from "../format.ts";
+import { day, hasWord, titleOf } from "../format.ts";
 import type { Words } from "../words.ts";
 import { fit } from "./columns.ts";
 import type { Found, Item } from "./find.ts";
@@ -59,7 +59,7 @@ function answered({ result }: Found, words: Words): string[] {
 
 /** Nothing to list: why, and what to do about it. `keys` names the ones to press. */
 export function nothingLines(
-	{ line, found: { result, error }, here, waiting }: State,
+	{ line, found: { query, result, error }, here, waiting }: State,
 	keys: { tab: string; confirm: string },
 	words: Words,
 	theme: Theme,
@@ -69,7 +69,7 @@ export function nothingLines(
 	if (error) lines.push(theme.fg("error", plain(error)));
 	else if (result) {
 		const { messages, sessions, oldest } = result.searched;
-		lines.push(words.noHit(plainLine(line)));
+		lines.push(query.words === "" || hasWord(query.words) ? words.noHit(plainLine(line)) : words.noWord);
 		if (result.missing.length > 0) lines.push(words.missing(plainLine(result.missing.join(words.comma))));
 		lines.push(theme.fg("muted", words.searched(messages, sessions, oldest === undefined ? "" : day(oldest))));
 	} else lines.push(here || line !== "" ? words.screen.noSession : words.nothingKept);
