@@ -90,7 +90,7 @@ impl From<rusqlite::Error> for Error {
             _ => Kind::Internal,
         };
         let advice = match kind {
-            Kind::Busy => "another process is writing to the memory store; it is tried again",
+            Kind::Busy => "another process is writing to the memory store; try again in a moment",
             Kind::Corrupt => "the memory store is damaged; run /recall check",
             Kind::Io => {
                 "the memory store cannot be read or written; check the disk's space and the folder's permissions"

@@ -211,7 +211,7 @@ impl Store {
         loop {
             let held = self.opened(&mut guard, FRONT)?;
             let Some(turn) = self.turn.front(CAPTURE_WAIT) else {
-                return Err(Error::new(Kind::Busy, "the memory store waits for a slow disk; it is tried again"));
+                return Err(Error::new(Kind::Busy, "the memory store waits for a slow disk; try again in a moment"));
             };
             let begun = Writing::begin(&held.connection);
             // A repair may have set this file aside, while we waited for the lock at the latest.

@@ -259,11 +259,10 @@ impl Store {
     /// Keeps the log short during background work of many transactions, for which upkeep has to wait.
     pub(super) fn shorten_log(&self, copier: &mut Option<Held>) -> Result<()> {
         let pages = self.upkeep.log.load(Ordering::Relaxed);
-        if pages >= BEGIN_ANEW {
-            let copier = self.copier(copier)?;
-            self.copy_log(&copier.connection, pages)?;
+        if pages < BEGIN_ANEW {
+            return Ok(());
         }
-        Ok(())
+        unless_busy(self.copier(copier).and_then(|copier| self.copy_log(&copier.connection, pages))).map(drop)
     }
 
     /// Copies the log, `pages` long, while others write, and begins it anew when it grew long.
