@@ -56,9 +56,9 @@ impl Role {
         }
     }
 
-    /// The role of that number.
-    pub fn from_code(code: i64) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.code() == code)
+    /// The role of that number; of a number nobody knows, the model's.
+    pub fn from_code(code: i64) -> Role {
+        Role::ALL.into_iter().find(|role| role.code() == code).unwrap_or(Role::Assistant)
     }
 }
 

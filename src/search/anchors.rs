@@ -34,7 +34,7 @@ pub struct Frequencies {
 
 #[derive(Clone, Copy)]
 struct Frequency {
-    /// Messages in a thousand that have it.
+    /// The share of the messages that have it, 0 to 1.
     share: f32,
     /// Messages in the store when it was estimated.
     of: u64,
@@ -58,8 +58,8 @@ pub(super) struct Anchors {
     pub(super) candidates: Vec<(i64, f32)>,
     /// The weight of each of the matcher's terms.
     pub(super) idf: Vec<f32>,
-    /// The weight of the terms of which a candidate may have more than its weight says.
-    pub(super) unread: f32,
+    /// The weight of the terms whose postings were not all read: a candidate may hold them though its weight does not say so.
+    pub(super) unread_weight: f32,
     pub(super) missing: Vec<String>,
     pub(super) averages: Averages,
     /// More messages match than `candidates` has.
@@ -145,7 +145,7 @@ pub(super) fn fetch(
     let mut sums: HashMap<i64, f32, FastHash> = HashMap::default();
     let mut capped = false;
     let mut has_all_quoted = false;
-    let mut unread: f32 = idf.iter().sum();
+    let mut unread_weight: f32 = idf.iter().sum();
     for anchor in &mut anchors {
         if budget == 0 || sums.len() >= ENOUGH && anchor.df > COMMON * averages.messages as f32 {
             capped = true;
@@ -157,7 +157,7 @@ pub(super) fn fetch(
         budget = budget.saturating_sub(anchor.postings.len());
         let weight = idf.get(anchor.at).copied().unwrap_or_default();
         if anchor.whole {
-            unread -= weight;
+            unread_weight -= weight;
         }
         for &id in &anchor.postings {
             *sums.entry(id).or_default() += weight;
@@ -166,7 +166,7 @@ pub(super) fn fetch(
     capped &= !has_all_quoted;
     let mut candidates: Vec<(i64, f32)> = sums.into_iter().collect();
     candidates.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    Ok(Anchors { candidates, idf, unread, missing, averages, capped })
+    Ok(Anchors { candidates, idf, unread_weight, missing, averages, capped })
 }
 
 /// What each term says about a message that has it.

@@ -47,7 +47,7 @@ pub(super) fn ranks(messages: &[Scored]) -> HashMap<i64, Rank> {
 pub(super) const FIRST: usize = 6;
 
 /// Orders messages from a place on, which come best first, so that a long session does not push out the others.
-pub(super) fn share(messages: &mut Vec<Scored>, from: usize) {
+pub(super) fn diversify(messages: &mut Vec<Scored>, from: usize) {
     let mut seen: HashMap<i64, usize, FastHash> = HashMap::default();
     for message in messages.iter().take(from) {
         *seen.entry(message.session).or_default() += 1;
@@ -134,7 +134,7 @@ pub(super) fn place(connection: &Connection, options: &Options, message: &Scored
     }))
 }
 
-/// How much the search had before it.
+/// What is searched. Of a search over everything the counts are remembered until the index changes.
 pub(super) fn searched(connection: &Connection, cache: &mut Frequencies, options: &Options) -> Result<Searched> {
     let averages = index::averages(connection)?;
     let everything = options.projects.is_none() && options.sessions.is_none();

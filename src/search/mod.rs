@@ -196,7 +196,7 @@ pub fn search_with(
         return Ok(found);
     }
     let limit = if options.limit == 0 { 10 } else { options.limit };
-    let wanted = limit + options.offset;
+    let wanted = limit.saturating_add(options.offset);
 
     let mut matches = Matches::default();
     let over = (&found.searched, averages.messages);
@@ -207,13 +207,13 @@ pub fn search_with(
         let job = Job { connection, matcher: &matcher, options, scope: &scope, left_out: &left_out, weights };
         let scored = rank(&job, &anchors, &mut matches, wanted)?;
         // What the rows left out of a few postings says nothing about the many that were not read.
-        exact = !exact && scope.sieves && scored.messages.len() < score::PAGE && is_cut_short(&scored, &anchors);
+        exact = !exact && scope.post_filters && scored.messages.len() < score::PAGE && is_cut_short(&scored, &anchors);
         if !exact {
             break (anchors, scope, scored);
         }
     };
     // Further pages: what was shown stays, and what the index alone decides comes after it.
-    if scope.sieves && scored.messages.len() < wanted && is_cut_short(&scored, &anchors) {
+    if scope.post_filters && scored.messages.len() < wanted && is_cut_short(&scored, &anchors) {
         let Some(scope) = Scope::new(connection, cache, &query, options, over, true)? else { return Ok(found) };
         anchors = anchors::fetch(connection, cache, &query, &matcher, &scope, averages, weights)?;
         let job = Job { connection, matcher: &matcher, options, scope: &scope, left_out: &left_out, weights };
@@ -223,7 +223,7 @@ pub fn search_with(
     let unread = scored.unread(&anchors);
     found.missing = anchors.missing;
     // What quotes, broad filters and the ends of a stretch of time leave out, only the rows tell.
-    let is_counted = !matcher.has_quotes() && !scope.sieves && options.since.is_none() && options.until.is_none();
+    let is_counted = !matcher.has_quotes() && !scope.post_filters && options.since.is_none() && options.until.is_none();
     found.total = if is_counted { anchors.candidates.len() - scored.left_out } else { 0 }.max(scored.messages.len());
     found.total_is_capped = anchors.capped || !is_counted && unread > 0;
     found.complete &= !(matcher.has_quotes() && (anchors.capped || unread > 0));
@@ -276,7 +276,7 @@ fn rank(job: &Job<'_>, anchors: &Anchors, matches: &mut Matches, wanted: usize) 
     let mut scored = Candidates::first(&mut reader, anchors)?;
     context::rank(&mut scored.messages, &mut reader)?;
     if job.options.by_session {
-        group::share(&mut scored.messages, 0);
+        group::diversify(&mut scored.messages, 0);
     }
     rank_further(&mut scored, &mut reader, anchors, wanted)?;
     Ok(scored)
@@ -290,7 +290,7 @@ fn rank_further(
     wanted: usize,
 ) -> Result<()> {
     let Job { options, weights, matcher, .. } = *reader.job;
-    // A phrase may be in none of its candidates.
+    // A phrase may be in none of its candidates: reading on in vain has to end.
     let most = match (matcher.has_quotes(), options.offset) {
         (false, _) => usize::MAX,
         (true, 0) => score::READ,
@@ -301,7 +301,7 @@ fn rank_further(
         scored.further(reader, anchors)?;
         context::rank_further(&mut scored.messages, from, weights);
         if options.by_session {
-            group::share(&mut scored.messages, from);
+            group::diversify(&mut scored.messages, from);
         }
     }
     Ok(())

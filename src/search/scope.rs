@@ -19,7 +19,8 @@ const BROAD: f32 = 0.125;
 const SAMPLE: i64 = 64;
 /// A stretch of time is covered by at most this many days, months or years.
 const COVER: i64 = 8;
-/// And years at most by so many: a clock that was wrong by centuries must not make every search look for each of them.
+/// Years that cover a longer stretch, at most: a clock that was wrong by centuries must not make every search look for
+/// each of them.
 const YEARS: i64 = 64;
 /// The first year that a message can be of: the clock's zero stands for a time that nobody knew.
 const FIRST_YEAR: i64 = 1970;
@@ -30,8 +31,8 @@ pub(super) struct Scope {
     pub(super) expression: String,
     /// The terms that a message with all that the query quotes has: words, and characters alone or in pairs.
     pub(super) quoted: Vec<String>,
-    /// Some filter is left to the rows.
-    pub(super) sieves: bool,
+    /// Some filter is left to the rows: postings are read in vain.
+    pub(super) post_filters: bool,
     /// The sessions that the rows must be of, when that is left to them.
     sessions: Option<HashSet<i64, FastHash>>,
 }
@@ -50,7 +51,7 @@ impl Scope {
         (searched, messages): (&Searched, u64),
         exact: bool,
     ) -> Result<Option<Scope>> {
-        let mut scope = Scope { expression: String::new(), quoted: quoted(query), sieves: false, sessions: None };
+        let mut scope = Scope { expression: String::new(), quoted: quoted(query), post_filters: false, sessions: None };
         let (since, until) = (options.since.unwrap_or(i64::MIN), options.until.unwrap_or(i64::MAX));
         if since >= until || searched.messages == 0 {
             return Ok(None);
@@ -59,7 +60,7 @@ impl Scope {
         if options.sessions.is_some() || options.projects.is_some() {
             if is_broad(searched.messages as f32 / messages as f32) {
                 scope.sessions = Some(sessions(connection, options)?);
-                scope.sieves = true;
+                scope.post_filters = true;
             } else {
                 scope.only('s', options.sessions.as_deref());
                 scope.only('p', options.projects.as_deref());
@@ -67,14 +68,14 @@ impl Scope {
         }
         if let Some(role) = options.role {
             if is_broad(share(connection, cache, messages, |_, of| of == role.code())?) {
-                scope.sieves = true;
+                scope.post_filters = true;
             } else {
                 scope.only('r', Some(&[role.code()]));
             }
         }
         if options.since.is_some() || options.until.is_some() {
             if is_broad(share(connection, cache, messages, |ts, _| (since..until).contains(&ts))?) {
-                scope.sieves = true;
+                scope.post_filters = true;
             } else {
                 let Some((kind, dates)) = cover(connection, since, until)? else { return Ok(None) };
                 scope.only(kind, Some(&dates));
@@ -193,7 +194,7 @@ fn oldest(connection: &Connection, last: Date) -> Result<Date> {
     };
     let year = first('y', FIRST_YEAR, last.year)?;
     let month = first('m', (year - FIRST_YEAR) * 12, last.month)?;
-    // No month is longer than a twelfth of 372 days, nor begins sooner than one of 365.
+    // Months have a twelfth of a year's days on the average, and none begins more than two days before that says.
     let day = first('d', month * 365 / 12 - 2, last.day)?;
     Ok(Date { day, month, year })
 }

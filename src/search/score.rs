@@ -145,7 +145,7 @@ impl Candidates {
         let least = prune * anchors.candidates.first().map_or(0.0, |&(_, weight)| weight);
         let mut best = Best::default();
         for &(id, weight) in &anchors.candidates {
-            let cannot_matter = weight < least || reach * (weight + anchors.unread) < best.last();
+            let cannot_matter = weight < least || reach * (weight + anchors.unread_weight) < best.last();
             if out.messages.len() >= candidates
                 || reader.read > READ
                 || reader.read > ENOUGH && out.messages.len() >= few
@@ -255,7 +255,7 @@ fn score(
 ) -> Result<Option<Scored>> {
     let Job { connection, matcher, options, scope, left_out, .. } = *job;
     let (id, session, seq, ts): (i64, i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-    let role = Role::from_code(row.get(4)?).unwrap_or(Role::Assistant);
+    let role = Role::from_code(row.get(4)?);
     if options.role.is_some_and(|wanted| wanted != role)
         || options.since.is_some_and(|since| ts < since)
         || options.until.is_some_and(|until| ts >= until)

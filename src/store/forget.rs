@@ -179,7 +179,7 @@ fn forget(connection: &Connection, id: i64) -> Result<Vec<i64>> {
     write::unindex(connection, id)?;
     let mut touched = Vec::new();
     for (row, hash, role, ts, session, key) in rows {
-        let role = Role::from_code(role).unwrap_or(Role::Assistant);
+        let role = Role::from_code(role);
         connection
             .prepare_cached("insert or ignore into forgotten (hash) values (?1), (?2)")?
             .execute((hash, write::slot_hash(&key, role, ts)))?;

@@ -186,7 +186,7 @@ impl Other {
         let mut messages = Vec::new();
         while let Some(row) = rows.next()? {
             let role = match self.version {
-                1 => Role::parse(&row.get::<_, String>(1)?),
+                1 => Role::parse(&row.get::<_, String>(1)?).unwrap_or(Role::Assistant),
                 _ => Role::from_code(row.get(1)?),
             };
             let flags: i64 = row.get(3)?;
@@ -196,7 +196,7 @@ impl Other {
             };
             let text: String = row.get(2)?;
             let kept = Kept {
-                role: role.unwrap_or(Role::Assistant),
+                role,
                 truncated: flags & schema::TRUNCATED != 0,
                 private: flags & schema::PRIVATE != 0,
                 call: None,

@@ -185,7 +185,7 @@ fn message(connection: &Connection, id: i64) -> Result<Message> {
                 seq: row.get(1)?,
                 entry: row.get(2)?,
                 ts: row.get(3)?,
-                role: Role::from_code(row.get(4)?).unwrap_or(Role::Assistant),
+                role: Role::from_code(row.get(4)?),
                 truncated: row.get::<_, i64>(5)? & schema::TRUNCATED != 0,
                 text: row.get(6)?,
             })

@@ -20,8 +20,8 @@ pub fn local_minute(ms: i64) -> String {
 /// The start of the local week (Monday) that holds this time, unix milliseconds.
 pub fn week_start(ms: i64) -> i64 {
     let Some(time) = Local.timestamp_millis_opt(ms).earliest() else { return ms };
-    let monday = time.date_naive() - Days::new(u64::from(time.weekday().num_days_from_monday()));
-    start_of(monday).unwrap_or(ms)
+    let days = Days::new(u64::from(time.weekday().num_days_from_monday()));
+    time.date_naive().checked_sub_days(days).and_then(start_of).unwrap_or(ms)
 }
 
 /// The first millisecond meant by `text`: an ISO date (a local day), or an ISO time (local unless it names a zone).

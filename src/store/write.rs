@@ -417,13 +417,7 @@ impl Indexed {
         for copy in copies.query_map([id], |row| row.get::<_, i64>(0))? {
             sessions.push(copy?);
         }
-        let mut indexed = Indexed {
-            text,
-            role: Role::from_code(role).unwrap_or(Role::Assistant),
-            ts,
-            sessions,
-            projects: Vec::new(),
-        };
+        let mut indexed = Indexed { text, role: Role::from_code(role), ts, sessions, projects: Vec::new() };
         indexed.locate(connection)?;
         Ok(Some(indexed))
     }

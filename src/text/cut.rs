@@ -127,7 +127,8 @@ fn splits(unit: u32) -> bool {
     matches!(character(unit), '/' | '\\' | ':' | '@' | '=' | '&')
 }
 
-/// English endings after an apostrophe: `'s` is left out, `don't` and `we'll` are one word. Where the run goes on.
+/// English endings after an apostrophe: `'s` is left out, `don't` and `we'll` are one word. Returns where the
+/// run goes on.
 fn contraction(units: &[u32], start: usize, end: usize, limit: usize, sink: &mut impl FnMut(Cut)) -> usize {
     let is_apostrophe = units.get(end).is_some_and(|&unit| character(unit) == '\'');
     if end < limit && is_apostrophe {

@@ -244,7 +244,7 @@ fn expand(c: char, mut sink: impl FnMut(char)) {
         'ß' | 'ẞ' => ['s', 's'].into_iter().for_each(&mut sink),
         'ς' => sink('σ'),
         '’' | '‘' => sink('\''),
-        // The dotted capital I lower-cases to two characters, and some lower-case only here.
+        // Capitals may come of the decomposition only, and the dotted I becomes two characters.
         _ => c.to_lowercase().filter(|&c| !(bare && is_combining_mark(c))).map(simplified).for_each(&mut sink),
     };
     if bare {

@@ -153,7 +153,7 @@ impl Matcher {
             let id = matcher.add(&text, kind);
             matcher.pairs.insert((a, b), id);
         }
-        for (whole, _) in &query.wholes {
+        for whole in &query.wholes {
             // A whole that is also one of the query's words needs no term of its own.
             if !matcher.stems.contains_key(whole) {
                 let id = matcher.add(whole, Kind::Whole);
@@ -164,6 +164,8 @@ impl Matcher {
         matcher
     }
 
+    /// The number of a term, which is new or said again. A query has at most some thousand: see
+    /// [`super::terms::LONGEST_QUERY`].
     fn add(&mut self, text: &str, kind: Kind) -> u16 {
         // A character that stands alone somewhere is a term wherever it stands.
         let of = |kind: Kind| if kind == Kind::Char { Kind::Single } else { kind };

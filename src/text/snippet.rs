@@ -34,7 +34,8 @@ pub fn highlight(text: &str, query: &str) -> Vec<(usize, usize)> {
     marked(&matcher, &matches).into_iter().map(|(start, end)| (at.position(start), at.position(end))).collect()
 }
 
-/// The bytes of the matches, ascending, those that touch joined. A character of a longer run is marked with its neighbour or not at all.
+/// The bytes of the matches, ascending, those that touch joined. A character of a longer run is marked with its neighbour
+/// or not at all.
 fn marked(matcher: &Matcher, matches: &Matches) -> Vec<(usize, usize)> {
     let mut spans: Vec<(usize, usize)> = matches
         .list

@@ -89,8 +89,8 @@ pub fn index_terms(text: &str) -> String {
 pub(crate) struct Query {
     /// Its characters and words, in order.
     pub(crate) atoms: Vec<Atom>,
-    /// Its identifiers and the like: the term, and which atoms it is made of.
-    pub(crate) wholes: Vec<(String, std::ops::Range<usize>)>,
+    /// The terms of its identifiers and the like, which its atoms are parts of.
+    pub(crate) wholes: Vec<String>,
     /// What stood in quotes.
     pub(crate) phrases: Vec<Phrase>,
     /// The query was longer than is read.
@@ -149,9 +149,8 @@ impl Query {
     fn read(&mut self, units: &[u32]) {
         let mut word = String::new();
         let mut ended = None;
-        // Where each atom of this part starts, to say what a whole is made of.
-        let mut starts: Vec<usize> = Vec::new();
-        let first = self.atoms.len();
+        // Where the last atom starts: a whole whose parts were too many to be read is none.
+        let mut last = None;
         cut(units, |piece| {
             let (start, end) = match piece {
                 Cut::Char(at) => (at, at + 1),
@@ -159,9 +158,8 @@ impl Query {
             };
             push_word(units, start, end, &mut word);
             if let Cut::Whole(..) = piece {
-                let made_of = first + starts.partition_point(|&at| at < start)..self.atoms.len();
-                if !made_of.is_empty() {
-                    self.wholes.push((stem(&word).into_owned(), made_of));
+                if last >= Some(start) {
+                    self.wholes.push(stem(&word).into_owned());
                 }
                 return;
             }
@@ -172,7 +170,7 @@ impl Query {
             let unspaced = matches!(piece, Cut::Char(_));
             let term = if unspaced { word.clone() } else { stem(&word).into_owned() };
             self.atoms.push(Atom { text: word.clone(), term, unspaced, glued: ended == Some(start) });
-            starts.push(start);
+            last = Some(start);
             ended = Some(end);
         });
     }
@@ -285,10 +283,11 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_names_its_atoms() {
+    fn an_identifier_is_a_term_beside_its_words() {
         let query = Query::parse("see src/a.ts 中");
-        let wholes: Vec<_> = query.wholes.iter().map(|(term, atoms)| (term.as_str(), atoms.clone())).collect();
-        assert_eq!(wholes, [("a.ts", 2..4), ("src/a.ts", 1..4)]);
+        let atoms: Vec<&str> = query.atoms.iter().map(|atom| atom.term.as_str()).collect();
+        assert_eq!(atoms, ["see", "src", "a", "ts", "中"]);
+        assert_eq!(query.wholes, ["a.ts", "src/a.ts"]);
         assert!(!query.atoms[4].glued);
     }
 }
