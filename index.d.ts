@@ -264,7 +264,7 @@ export interface Stats {
 	projects: number;
 	oldest?: number;
 	newest?: number;
-	/** Messages per local week, oldest first. */
+	/** Messages per local week, oldest first; a week without any is not there. */
 	weeks: { start: number; messages: number }[];
 	/** Busiest first. */
 	topProjects: { project: string; sessions: number; messages: number }[];
