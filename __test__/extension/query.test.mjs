@@ -23,6 +23,14 @@ test("a filter that is not understood is named and left out", () => {
 	assert.match(problems.join("\n"), /^role:nobody\? .*\n2026-02-30\? /);
 });
 
+test("a role is taken by the name that the screen gives it", () => {
+	for (const language of ["en", "zh"]) {
+		for (const [role, label] of Object.entries(wordsOf(language).screen.roles)) {
+			assert.equal(parse(`role:${label}`).role, role, label);
+		}
+	}
+});
+
 test("dates are days of the calendar, also where the clocks change; months and years stand for their ends", (t) => {
 	const { TZ } = process.env;
 	t.after(() => {

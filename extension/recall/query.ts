@@ -24,12 +24,15 @@ type Filter = (typeof FILTERS)[number];
 /** What is asked of the store for names. */
 type Names = Pick<MemoryStore, "projects" | "sessions" | "read">;
 
+/** Their own names, and what the screen calls them. */
 const ROLES: Record<string, Role> = {
 	user: "user",
 	assistant: "assistant",
 	tool_error: "tool_error",
 	summary: "summary",
+	you: "user",
 	me: "user",
+	pi: "assistant",
 	model: "assistant",
 	error: "tool_error",
 	我: "user",
