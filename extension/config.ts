@@ -99,7 +99,8 @@ export function readConfig(file = join(dirname(storePath()), "config.json")): Re
 		return { file, config, problems: [({ config: say }) => say.notObject] };
 	}
 	for (const [name, value] of Object.entries(found)) {
-		const check = CHECKS[name as keyof Config];
+		// Not what every object has: "constructor" is no setting.
+		const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof Config] : undefined;
 		if (!check) {
 			problems.push(({ config: say, comma }) => say.unknown(name, Object.keys(CHECKS).join(comma)));
 		} else if (!check.accepts(value)) {

@@ -35,6 +35,12 @@ test("right settings are taken, wrong ones named and left at their default", (t)
 	assert.match(inChinese.join("\n"), /^"language" 应为："en" 或 "zh"\n没有 "colour" 这项设置，可用的有：language、/);
 });
 
+test("names that every object has are no settings", (t) => {
+	const { problems } = configOf(t, '{"constructor": 1, "toString": 1, "__proto__": 1}');
+	assert.equal(problems.length, 3);
+	for (const problem of problems) assert.match(problem, /is no setting/);
+});
+
 test("extensions' messages are kept only when asked for, by true and nothing else", (t) => {
 	assert.equal(configOf(t).config.keepExtensionMessages, false);
 	assert.equal(configOf(t, '{"keepExtensionMessages": true}').config.keepExtensionMessages, true);
