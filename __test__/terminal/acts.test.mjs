@@ -131,7 +131,9 @@ test("the reading view scrolls to the session's beginning and end, and takes the
 test("forgetting shows what will go, asks, and then it is gone", async (t) => {
 	const { pi, home } = await recalling(t, "hash ring");
 	await pi.send(ctrl("d"));
-	await pi.until(/Forget for good\?[\s\S]*Keep it[\s\S]*Forget this message[\s\S]*whole session: 6 messages/);
+	await pi.until(
+		/Forget for good\?[\s\S]*Keep it[\s\S]*Forget this message · .*hash ring.*\n.*whole session: 6 messages · Cache sharding/,
+	);
 	assert.match(pi.screen(), /these files still hold the text, or may:\s+~\/.*\s+\S+\.jsonl/);
 	await pi.send(KEYS.enter);
 	assert.equal(home.rows().length, 14, "the first choice keeps it");

@@ -2,11 +2,12 @@
 
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import type { ForgetOptions } from "../../index.js";
-import { harmless, tilde } from "../format.ts";
+import { cut, harmless, tilde, titleOf } from "../format.ts";
 import type { Memory } from "../memory.ts";
 import type { Answer } from "./answer.ts";
 import type { Item } from "./find.ts";
 import { Menu } from "./menu.ts";
+import { plainLine } from "./paint.ts";
 import { complete, completions, momentOf } from "./query.ts";
 
 const CONDITION = /(session|message|project|since|until)[:：](?:"([^"]*)"|(\S+))/g;
@@ -14,6 +15,8 @@ const CONDITION = /(session|message|project|since|until)[:：](?:"([^"]*)"|(\S+)
 const CONSENT = "yes";
 /** Files that the screen's question names. */
 const FILES = 3;
+/** How much it says of what would go. */
+const NAME = 60;
 
 const CONDITIONS = ["session:", "message:", "project:", "since:", "until:"];
 
@@ -35,29 +38,30 @@ export function isForgetting(rest: string): boolean {
 /** The screen's question: what would go, and which files keep the text. */
 export async function forgetMenu(
 	{ store, words }: Memory,
-	{ session: { id }, hit }: Item,
+	{ session: about, hit }: Item,
 	forget: (what: { message: number } | { session: string }) => void,
 ): Promise<Menu> {
 	const { screen } = words;
-	const session = { session: id };
+	const session = { session: about.id };
 	const message = hit && { message: hit.id };
 	const [all, one] = await Promise.all([
 		store.forget({ ...session, dryRun: true }),
 		message && store.forget({ ...message, dryRun: true }),
 	]);
 	const still = [...new Set([...(one?.stillIn ?? []), ...all.stillIn])];
-	const named = still.slice(0, FILES).map((file) => tilde(file));
+	const files = still.slice(0, FILES).map((file) => tilde(file));
+	// The list is out of sight while the question stands.
+	const named = (label: string, what: string) => `${label} · ${cut(plainLine(what), NAME)}`;
+	const choices = [{ label: screen.keepIt, run: () => {} }];
+	if (message && one) {
+		const label = screen.forgetMessage(one.messages, one.sessions);
+		choices.push({ label: named(label, hit.snippet), run: () => forget(message) });
+	}
+	const label = screen.forgetSession(all.messages, all.sessions);
+	choices.push({ label: named(label, titleOf(about)), run: () => forget(session) });
 	const more = still.length > FILES ? [words.andMore(still.length - FILES)] : [];
-	return new Menu(
-		[screen.forgetTitle, ...(still.length > 0 ? [words.forgetStillIn, ...named, ...more] : [])],
-		[
-			{ label: screen.keepIt, run: () => {} },
-			...(message && one
-				? [{ label: screen.forgetMessage(one.messages, one.sessions), run: () => forget(message) }]
-				: []),
-			{ label: screen.forgetSession(all.messages, all.sessions), run: () => forget(session) },
-		],
-	);
+	const question = [screen.forgetTitle, ...(still.length > 0 ? [words.forgetStillIn, ...files, ...more] : [])];
+	return new Menu(question, choices);
 }
 
 /** Forgets what meets every condition, after asking. */
