@@ -21,6 +21,7 @@ test("a filter that is not understood is named and left out", () => {
 	const { words, role, since, problems } = parse("cache role:nobody since:2026-02-30");
 	assert.deepEqual([words, role, since], ["cache", undefined, undefined]);
 	assert.match(problems.join("\n"), /^role:nobody\? .*\n2026-02-30\? /);
+	assert.equal(parse("role:constructor").problems.length, 1, "what every object has is no role");
 });
 
 test("a role is taken by the name that the screen gives it", () => {

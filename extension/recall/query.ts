@@ -65,8 +65,8 @@ function apply(query: Query, name: Filter, value: string, words: Words, store?: 
 	if (name === "session") query.session = sessionOf(value, store);
 	else if (name === "project") query.project = projectOf(value, store);
 	else if (name === "role") {
-		const role = ROLES[value.toLowerCase()];
-		if (role) query.role = role;
+		const named = value.toLowerCase();
+		if (Object.hasOwn(ROLES, named)) query.role = ROLES[named];
 		else query.problems.push(words.screen.wrongRole(value));
 	} else {
 		const moment = momentOf(value, name === "until");
