@@ -90,15 +90,7 @@ export class Reading {
 			return [...lines, ...Array<string>(height).fill(blank)].slice(0, height);
 		}
 		const own = this.#block(centre, width);
-		// At first its heading is the top line, or the mark stands a third down; a session is shown at its end.
-		if (this.#top === undefined) {
-			const glance = Math.max(0, (own.mark ?? 0) - Math.floor(height / 3));
-			this.#top = this.#item?.hit
-				? own.mark !== undefined && own.mark < height - 1
-					? 0
-					: glance
-				: own.lines.length - height;
-		}
+		this.#top ??= this.#firstTop(own, height);
 		const above: string[] = [];
 		const below: string[] = [...own.lines];
 		for (let edge = this.#before(centre); edge && above.length < -this.#top; edge = this.#before(edge)) {
@@ -111,6 +103,12 @@ export class Reading {
 		const from = this.#top + above.length;
 		const lines = [...above, ...below].slice(Math.max(0, from), Math.max(0, from) + height);
 		return [...lines, ...Array<string>(height).fill(blank)].slice(0, height);
+	}
+
+	/** At first the message's heading is the top line, or its mark stands a third down; a session is shown at its end. */
+	#firstTop({ lines, mark = 0 }: Block, height: number): number {
+		if (!this.#item?.hit) return lines.length - height;
+		return mark < height - 1 ? 0 : mark - Math.floor(height / 3);
 	}
 
 	#read(): Window | undefined {
