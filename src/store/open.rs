@@ -47,6 +47,9 @@ pub(super) fn open(path: &Path, opening: Opening) -> Result<Connection> {
         other => other,
     };
     let mut connection = connected.map_err(|error| at(path, error))?;
+    if is_foreign(&connection)? {
+        return Err(foreign(path));
+    }
     keep_private(path);
     settle_schema(&mut connection, path)?;
     Ok(connection)
@@ -78,6 +81,9 @@ fn configure(connection: &mut Connection, wait: Duration) -> rusqlite::Result<()
 
 /// A write-ahead log, which lets many read while one writes; a store that was made without one stays as it is.
 fn choose_journal(connection: &Connection) -> rusqlite::Result<()> {
+    if is_foreign(connection)? {
+        return Ok(());
+    }
     if version(connection)? == 0 {
         // Of a new store only: pages that merges leave free can be given back in steps.
         connection.pragma_update(None, "auto_vacuum", "incremental")?;
@@ -206,6 +212,19 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("select not exists (select 1 from sqlite_schema)", [], |row| row.get(0))
 }
 
+/// True for a database of another program, of which nothing may be changed. Every edition's messages have a hash.
+fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(!is_empty(connection)?
+        && !connection.prepare("select 1 from pragma_table_info('msg') where name = 'hash'")?.exists([])?)
+}
+
+fn foreign(path: &Path) -> Error {
+    Error::new(
+        Kind::InvalidArgument,
+        format!("{} is a database of another program; set PI_MEMORY_DB to another file", path.display()),
+    )
+}
+
 /// Makes an empty store: tables, and an index that holds all there is.
 fn create(connection: &Connection) -> Result<()> {
     schema::create(connection)?;
@@ -242,15 +261,7 @@ fn settle_schema(connection: &mut Connection, path: &Path) -> Result<()> {
         0 if is_empty(&transaction)? => create(&transaction)?,
         1 if upgrade::is_old_edition(&transaction)? => upgrade::upgrade(&transaction)?,
         schema::VERSION => {}
-        other => {
-            return Err(Error::new(
-                Kind::Corrupt,
-                format!(
-                    "{} is a database of something else (user_version {other}); set PI_MEMORY_DB to another file",
-                    path.display()
-                ),
-            ));
-        }
+        _ => return Err(foreign(path)),
     }
     transaction.commit()?;
     Ok(())
@@ -283,12 +294,20 @@ mod tests {
 
     #[test]
     fn another_programs_database_is_left_as_it_is() {
-        let place = Place::new();
-        let path = place.path("theirs.db");
-        rusqlite::Connection::open(&path).unwrap().execute_batch("create table theirs (a)").unwrap();
-        let error = Store::open(Options { path: Some(path.clone()), ..Options::default() }).err().unwrap();
-        assert!(error.to_string().contains("PI_MEMORY_DB"));
-        assert!(path.is_file());
+        for version in 0..4 {
+            let place = Place::new();
+            let path = place.path("theirs.db");
+            let theirs = rusqlite::Connection::open(&path).unwrap();
+            theirs.execute_batch(&format!("create table session (a); pragma user_version = {version}")).unwrap();
+            drop(theirs);
+            let state = || (std::fs::read(&path).unwrap(), std::fs::metadata(&path).unwrap().permissions());
+            let before = state();
+            let error = Store::open(Options { path: Some(path.clone()), ..Options::default() }).err().unwrap();
+            assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
+            assert!(error.to_string().contains("PI_MEMORY_DB"));
+            assert!(state() == before, "user_version {version}");
+            assert!(["-wal", "-shm", "-repair"].iter().all(|ending| !beside(&path, ending).exists()));
+        }
     }
 
     #[test]
