@@ -368,16 +368,23 @@ impl<'a> Reading<'a> {
         if state.last_entry.as_ref() == Some(parent) {
             return Ok(state.last_msg);
         }
+        // Whoever reads the whole file has met every parent: one that stands further down is none.
+        if self.cursor.whole {
+            return Ok(state.last_msg);
+        }
         let known = self
             .connection
-            .prepare_cached("select id from msg where session = ?1 and entry = ?2")?
-            .query_row((self.home.session, parent), |row| row.get(0))
+            .prepare_cached(
+                "select id from msg where session = ?1 and entry = ?2 and seq <= ?3 order by seq desc limit 1",
+            )?
+            .query_row((self.home.session, parent, state.placed), |row| row.get(0))
             .optional()?;
         if let Some(id) = known {
             return Ok(id);
         }
-        self.cursor.reread |= !self.cursor.whole;
-        Ok(state.last_msg)
+        let nearest = state.last_msg;
+        self.cursor.reread = true;
+        Ok(nearest)
     }
 
     /// Puts a message at the next place; `None` when it is not wanted.
@@ -668,6 +675,18 @@ mod tests {
         let window = place.store.read("s", &Span { around: id, ..Span::default() }).unwrap();
         let texts: Vec<&str> = window.messages.iter().map(|message| message.text.as_str()).collect();
         assert_eq!(texts, ["one", "three"]);
+    }
+
+    #[test]
+    fn a_parent_further_down_the_file_is_none_however_often_it_is_read() {
+        let place = Place::new();
+        let entries = [user("a", None, 1, "one"), user("b", Some("c"), 2, "two"), user("c", Some("b"), 3, "three")];
+        for _ in 0..2 {
+            place.import(&place.file("s.jsonl", "s", &entries));
+            let window = place.store.read("s", &Span::default()).unwrap();
+            let texts: Vec<&str> = window.messages.iter().map(|message| message.text.as_str()).collect();
+            assert_eq!(texts, ["one", "two", "three"]);
+        }
     }
 
     #[test]
