@@ -87,6 +87,8 @@ fn by_folder(path: &Path) -> String {
     let siblings = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     siblings
         .filter(|sibling| sibling != path && sibling.extension().is_some_and(|extension| extension == "jsonl"))
+        // Opening a pipe waits for whoever writes to it.
+        .filter(|sibling| sibling.is_file())
         .take(SIBLINGS)
         .filter_map(|sibling| header_cwd(&sibling))
         .find(|cwd| encoded(cwd) == inner)

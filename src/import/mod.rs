@@ -72,7 +72,7 @@ pub fn import(
     let (stores, roots): (Vec<PathBuf>, Vec<PathBuf>) =
         roots(store, options)?.into_iter().partition(|root| store::is_store(root));
     let cancelled = || cancel.load(Ordering::Relaxed) || store.is_closing();
-    let walked = walk::walk(&roots);
+    let walked = walk::walk(&roots, cancelled);
     let mut left_out: Vec<Skipped> = Vec::new();
     left_out.extend(walked.problems.into_iter().map(|problem| Skipped::whole(&problem.path, problem.reason)));
     // Of the default places some are never there; a place the person named should be.
@@ -143,7 +143,7 @@ pub fn waiting(store: &Store, options: &Options) -> Result<Waiting> {
     let roots = roots(store, options)?;
     let known = store.files()?;
     let mut waiting = Waiting { folders: report::names(&roots), ..Waiting::default() };
-    for file in walk::walk(&roots).files {
+    for file in walk::walk(&roots, || store.is_closing()).files {
         waiting.all += 1;
         if !is_unchanged(&file, &known) {
             waiting.files += 1;

@@ -26,6 +26,10 @@ pub struct Tail {
 pub fn tail(store: &Store, session: &str, file: &Path) -> Result<Tail> {
     let Ok(meta) = std::fs::metadata(file) else { return Ok(Tail::default()) };
     let unread = |error| Error::io(file, "the session's file cannot be read", &error);
+    // A pipe would be waited for, a device read without end.
+    if !meta.is_file() {
+        return Err(unread(std::io::Error::other("not a regular file")));
+    }
     let path = std::fs::canonicalize(file).map_err(unread)?;
     let name = path.to_string_lossy().into_owned();
     let state = store.file(&name)?.filter(|state| state.session.as_deref() == Some(session));
@@ -46,4 +50,24 @@ pub fn tail(store: &Store, session: &str, file: &Path) -> Result<Tail> {
         Outcome::Applied(_) => stream.behind(),
     };
     Ok(Tail { stored: cursor.counts.stored, changed: cursor.counts.changed, behind })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use crate::store::testing::{Place, pipe, user};
+
+    #[test]
+    fn a_pipe_is_never_waited_for() {
+        let place = Place::new();
+        let folder = place.path("--code-api--");
+        std::fs::create_dir(&folder).unwrap();
+        pipe(&folder.join("a.jsonl"));
+        let error = super::tail(&place.store, "s", &folder.join("a.jsonl")).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
+        assert_eq!(place.import(&folder.join("a.jsonl")).skipped.len(), 1);
+        // A file without a header asks those beside it for the folder they share.
+        let headless = folder.join("b.jsonl");
+        std::fs::write(&headless, user("a", None, 1, "one")).unwrap();
+        assert_eq!(place.import(&headless).stored, 1);
+    }
 }

@@ -46,8 +46,9 @@ pub struct Walked {
     pub missing: Vec<PathBuf>,
 }
 
-/// Finds the `.jsonl` files below `roots`, at any depth. A root that is a file is taken whatever its name.
-pub fn walk(roots: &[PathBuf]) -> Walked {
+/// Finds the `.jsonl` files below `roots`, at any depth; fewer once `cancelled`. A root that is a file is taken whatever
+/// its name.
+pub fn walk(roots: &[PathBuf], cancelled: impl Fn() -> bool) -> Walked {
     let mut walk = Walk::default();
     for root in roots {
         match fs::canonicalize(root) {
@@ -55,7 +56,7 @@ pub fn walk(roots: &[PathBuf]) -> Walked {
             Err(error) if error.kind() == io::ErrorKind::NotFound => walk.walked.missing.push(root.clone()),
             Err(error) => walk.problem(root, &error),
         }
-        while let Some(folder) = walk.folders.pop() {
+        while let Some(folder) = walk.folders.pop().filter(|_| !cancelled()) {
             walk.folder(&folder);
         }
     }
@@ -198,7 +199,7 @@ mod tests {
     }
 
     fn walk_in(tmp: &tempfile::TempDir) -> Walked {
-        walk(&[tmp.path().to_owned()])
+        walk(&[tmp.path().to_owned()], || false)
     }
 
     #[test]
@@ -207,6 +208,14 @@ mod tests {
         let walked = walk_in(&tmp);
         assert_eq!(found(&tmp, &walked), ["a.jsonl", "b/c/d/e.jsonl"]);
         assert_eq!((walked.problems, walked.missing), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_walk_ends_when_it_is_cancelled() {
+        let tmp = tree(&["a.jsonl", "b/c/d.jsonl"]);
+        let looks = std::cell::Cell::new(0);
+        let walked = walk(&[tmp.path().to_owned()], || looks.replace(looks.get() + 1) == 1);
+        assert_eq!(found(&tmp, &walked), ["a.jsonl"]);
     }
 
     #[test]
@@ -224,20 +233,20 @@ mod tests {
     fn overlapping_roots_give_each_file_once() {
         let tmp = tree(&["a.jsonl", "b/c.jsonl"]);
         let roots = [tmp.path().join("b"), tmp.path().to_owned(), tmp.path().join("b/../a.jsonl")];
-        assert_eq!(found(&tmp, &walk(&roots)), ["a.jsonl", "b/c.jsonl"]);
+        assert_eq!(found(&tmp, &walk(&roots, || false)), ["a.jsonl", "b/c.jsonl"]);
     }
 
     #[test]
     fn a_file_is_taken_by_any_name_when_asked_for() {
         let tmp = tree(&["talk.txt"]);
-        assert_eq!(found(&tmp, &walk(&[tmp.path().join("talk.txt")])), ["talk.txt"]);
+        assert_eq!(found(&tmp, &walk(&[tmp.path().join("talk.txt")], || false)), ["talk.txt"]);
     }
 
     #[test]
     fn a_folder_that_is_gone_is_named() {
         let tmp = tree(&["a.jsonl"]);
         let gone = tmp.path().join("gone");
-        let walked = walk(&[gone.clone(), tmp.path().to_owned()]);
+        let walked = walk(&[gone.clone(), tmp.path().to_owned()], || false);
         assert_eq!((found(&tmp, &walked), walked.missing), (vec!["a.jsonl".to_owned()], vec![gone]));
     }
 

@@ -32,7 +32,9 @@ pub struct Merged {
 pub fn is_store(path: &Path) -> bool {
     use std::io::Read;
     let mut magic = [0; 16];
-    std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok())
+    // Opening a pipe waits for whoever writes to it.
+    path.is_file()
+        && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok())
         && magic == *b"SQLite format 3\0"
 }
 
@@ -77,7 +79,7 @@ impl Store {
 
     /// What they forgot goes here, too.
     fn take_forgotten(&self, hashes: Vec<i64>, silences: Vec<(String, i64, i64)>) -> Result<()> {
-        self.in_background(|connection| {
+        let forgot = self.in_background(|connection| {
             self.slot(connection, |connection, _| {
                 for (session, since, until) in &silences {
                     connection
@@ -89,6 +91,7 @@ impl Store {
                 }
                 Ok(())
             })?;
+            let mut forgot = false;
             for chunk in hashes.chunks(BATCH) {
                 let mut ids = self.slot(connection, |connection, _| {
                     let ids = chunk.iter().map(|hash| forget::refuse(connection, *hash));
@@ -96,10 +99,13 @@ impl Store {
                 })?;
                 ids.sort_unstable();
                 ids.dedup();
+                forgot |= !ids.is_empty();
                 self.forget_all(connection, &ids)?;
             }
-            Ok(())
-        })
+            Ok(forgot)
+        })?;
+        // The log still has the pages as they were.
+        if forgot { self.tidy() } else { Ok(()) }
     }
 }
 
@@ -233,6 +239,7 @@ impl Other {
 #[cfg(test)]
 mod tests {
     use crate::error::Kind;
+    use crate::store::open::beside;
     use crate::store::testing::{Place, bare, user};
     use crate::store::{Conditions, Session};
 
@@ -290,5 +297,9 @@ mod tests {
         assert_eq!((theirs.finds("zebra"), theirs.finds("giraffe")), (0, 1));
         ours.import(theirs.store.path());
         assert_eq!((ours.finds("zebra"), ours.finds("giraffe")), (0, 1));
+        for ending in ["", "-wal"] {
+            let bytes = std::fs::read(beside(ours.store.path(), ending)).unwrap_or_default();
+            assert_eq!(memchr::memmem::find(&bytes, b"zebra"), None, "{ending}");
+        }
     }
 }

@@ -95,6 +95,12 @@ pub(crate) fn open(path: &Path) -> Arc<Store> {
     Store::open(Options { path: Some(path.to_owned()), ..Options::default() }).expect("a store")
 }
 
+/// A pipe, which nobody writes to: opening it to read waits for ever.
+#[cfg(unix)]
+pub(crate) fn pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
+}
+
 /// A user's message as an entry of a session file.
 pub(crate) fn user(id: &str, parent: Option<&str>, ts: i64, text: &str) -> String {
     entry(id, parent, &bare(ts, text))
