@@ -50,13 +50,22 @@ pub struct Error {
     message: String,
 }
 
+/// Characters of a message.
+const LONGEST: usize = 5_000;
+
 /// What fallible functions of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// An error that says what happened, to what, and what to do.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into() }
+        let mut message = message.into();
+        // What was given is quoted in it, however long that is.
+        if let Some((end, _)) = message.char_indices().nth(LONGEST) {
+            message.truncate(end);
+            message.push('…');
+        }
+        Error { kind, message }
     }
 
     /// A file or folder refused: `what` could not be done with it, for the system's reason.
@@ -98,5 +107,17 @@ impl From<rusqlite::Error> for Error {
             _ => "the memory store failed",
         };
         Error::new(kind, format!("{advice} ({error})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, Kind};
+
+    #[test]
+    fn a_message_ends_however_long_what_it_quotes() {
+        let error = Error::new(Kind::NotFound, format!("no session {}", "漢".repeat(1_000_000)));
+        assert_eq!(error.to_string().chars().count(), 5_001);
+        assert_eq!(Error::new(Kind::NotFound, "short").to_string(), "short");
     }
 }

@@ -191,9 +191,14 @@ impl MemoryStore {
     #[napi(catch_unwind)]
     pub fn forget<'env>(&self, env: &'env Env, options: Unknown) -> Result<Object<'env>> {
         let options: ForgetOptions = plain(env, Some(options), "options")?;
+        let message = options.message.map(|MessageId::Number(id)| id);
+        // Cutting it to a whole number would forget another message.
+        if let Some(id) = message.filter(|id| id.fract() != 0.0) {
+            return Err(invalid(format!("message {id} is no message's id; take one that a search returned")));
+        }
         let conditions = store::Conditions {
             session: options.session,
-            message: options.message.map(integer),
+            message: message.map(integer),
             project: options.project,
             since: options.since.map(Moment::since).transpose()?,
             until: options.until.map(Moment::until).transpose()?,
@@ -333,6 +338,12 @@ impl From<Exclusion> for store::Exclusion {
 }
 
 #[derive(Deserialize)]
+#[serde(untagged, expecting = "message is the number of one, as a search returned it")]
+enum MessageId {
+    Number(f64),
+}
+
+#[derive(Deserialize)]
 #[serde(untagged, expecting = "since and until are unix milliseconds or an ISO date")]
 enum Moment {
     Ms(f64),
@@ -426,7 +437,7 @@ struct ForgetOptions {
     #[serde(default, deserialize_with = "given")]
     session: Option<String>,
     #[serde(default, deserialize_with = "given")]
-    message: Option<f64>,
+    message: Option<MessageId>,
     #[serde(default, deserialize_with = "given")]
     project: Option<String>,
     #[serde(default, deserialize_with = "given")]

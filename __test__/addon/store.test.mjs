@@ -225,6 +225,7 @@ test("what is forgotten is gone and stays gone", async (t) => {
 	store.capture("s1", user("a secret word"));
 	assert.equal(store.search("secret").hits.length, 0);
 	await assert.rejects(async () => store.forget({}), code("INVALID_ARGUMENT"));
+	await assert.rejects(async () => store.forget({ message: id + 0.5 }), code("INVALID_ARGUMENT"));
 });
 
 test("a condition that is not understood is refused, not left out", async (t) => {
