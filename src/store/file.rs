@@ -266,6 +266,12 @@ impl Store {
         reading.count()?;
         let end = end.filter(|_| applied == entries.len());
         if let Some(end) = end {
+            if reading.cursor.stirred && !remembered {
+                // Another store may have part of a session only, or another order: the file is to put it right again.
+                connection
+                    .prepare_cached("update file set size = -1, print = 0 where session = ?1")?
+                    .execute([number])?;
+            }
             reading.settle()?;
             cursor.state.mark = if cursor.reread { Mark::START } else { end };
         } else {

@@ -285,6 +285,18 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_session_does_not_change_the_order_of_its_file() {
+        let (ours, theirs) = (Place::new(), Place::new());
+        let entries = [user("a", None, 1, "one"), user("b", Some("a"), 2, "two"), user("c", Some("b"), 3, "three")];
+        let file = ours.file("s.jsonl", "s", &entries);
+        ours.import(&file);
+        theirs.capture("s", &entries[2]);
+        ours.import(theirs.store.path());
+        assert_eq!(ours.import(&file).stored, 0);
+        assert_eq!(ours.rows("s"), ["1 a one", "2 b two", "3 c three"]);
+    }
+
+    #[test]
     fn what_either_forgot_stays_forgotten() {
         let (ours, theirs) = (Place::new(), Place::new());
         for place in [&ours, &theirs] {
