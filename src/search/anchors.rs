@@ -10,6 +10,7 @@ use super::scope::Scope;
 use super::{Searched, Weights};
 use crate::error::Result;
 use crate::store::index::{self, Averages};
+use crate::store::lookup;
 use crate::text::matcher::{Kind, Matcher, Term};
 use crate::text::terms::{FastHash, Query};
 
@@ -270,31 +271,18 @@ impl Reader<'_> {
     }
 
     fn postings(&self, term: &str, scope: &str, below: i64, most: usize) -> Result<Vec<i64>> {
-        let expression = format!("{}{scope}", index::literal(term));
-        let mut select = self
-            .connection
-            .prepare_cached("select rowid from term where term match ?1 and rowid < ?2 order by rowid desc limit ?3")?;
-        let mut rows = select.query((expression, below, most as i64))?;
-        let mut ids = Vec::new();
-        while let Some(row) = rows.next()? {
-            ids.push(row.get(0)?);
-        }
-        Ok(ids)
+        index::postings(self.connection, &format!("{}{scope}", index::literal(term)), below, most)
     }
 
     /// The share of the messages that have a common term, from stretches spread over the store.
     fn estimate(&self, term: &str) -> Result<f32> {
-        let last: i64 =
-            self.connection.prepare_cached("select coalesce(max(id), 0) from msg")?.query_row((), |row| row.get(0))?;
-        let mut select = self
-            .connection
-            .prepare_cached("select count(*) from term where term match ?1 and rowid >= ?2 and rowid < ?3")?;
+        let last = lookup::last(self.connection)?;
         let expression = index::literal(term);
         let stretch = STRETCH.min(last / STRETCHES).max(1);
         let mut count = 0i64;
         for number in 0..STRETCHES {
             let from = 1 + (last - stretch) * number / (STRETCHES - 1);
-            count += select.query_row((&expression, from, from + stretch), |row| row.get::<_, i64>(0))?;
+            count += index::count(self.connection, &expression, from, from + stretch)?;
         }
         // Rows that are gone, and copies, which the index does not hold, make the store thinner than its numbers.
         let density = self.messages as f32 / last.max(1) as f32;

@@ -8,15 +8,8 @@ use super::score::Scored;
 use super::{Exclude, Frequencies, Options, Searched};
 use crate::error::Result;
 use crate::store::index;
+use crate::store::lookup::{self, Standing};
 use crate::text::terms::FastHash;
-
-/// Where a message stands.
-pub(super) struct Place {
-    pub(super) id: i64,
-    pub(super) session: i64,
-    pub(super) seq: i64,
-    pub(super) entry: Option<String>,
-}
 
 /// How many of a session's best messages rank it.
 const RANKED_BY: usize = 10;
@@ -75,18 +68,16 @@ impl<'a> LeftOut<'a> {
         };
         let exclude = exclude.iter().map(|one| (one, entries(one))).collect();
         let mut left_out = LeftOut { exclude, origins: HashSet::new() };
-        let mut select =
-            connection.prepare_cached("select seq, entry, origin from msg where session = ? and origin is not null")?;
+        let mut origins = HashSet::new();
         for &(one, _) in &left_out.exclude {
             let (Exclude::Session(session) | Exclude::From { session, .. } | Exclude::Entries { session, .. }) = *one;
-            let mut rows = select.query([session])?;
-            while let Some(row) = rows.next()? {
-                let entry = row.get_ref(1)?.as_str_or_null().unwrap_or_default();
-                if left_out.holds(session, row.get(0)?, entry) {
-                    left_out.origins.insert(row.get(2)?);
+            lookup::each_copy_in(connection, session, |seq, entry, origin| {
+                if left_out.holds(session, seq, entry) {
+                    origins.insert(origin);
                 }
-            }
+            })?;
         }
+        left_out.origins = origins;
         Ok(left_out)
     }
 
@@ -108,29 +99,25 @@ impl<'a> LeftOut<'a> {
 
 /// Where a message is shown: in the session that started earliest among those that hold it and meet the filters; and
 /// the other sessions that hold it. Nothing when none of them meets all filters.
-pub(super) fn place(connection: &Connection, options: &Options, message: &Scored) -> Result<Option<(Place, Vec<i64>)>> {
-    let mut select = connection.prepare_cached(
-        "select msg.id, session, seq, entry, project from msg join session on session.id = msg.session
-         where msg.id in (select ?1 union all select id from msg where origin = ?1)
-         order by started_at, msg.id",
-    )?;
-    let mut rows = select.query([message.id])?;
+pub(super) fn place(
+    connection: &Connection,
+    options: &Options,
+    message: &Scored,
+) -> Result<Option<(Standing, Vec<i64>)>> {
     let mut shown = None;
     let mut copies = Vec::new();
-    while let Some(row) = rows.next()? {
-        let place = Place { id: row.get(0)?, session: row.get(1)?, seq: row.get(2)?, entry: row.get(3)? };
-        let project: i64 = row.get(4)?;
-        let fits = options.sessions.as_ref().is_none_or(|sessions| sessions.contains(&place.session))
-            && options.projects.as_ref().is_none_or(|projects| projects.contains(&project));
+    for standing in lookup::standings(connection, message.id)? {
+        let fits = options.sessions.as_ref().is_none_or(|sessions| sessions.contains(&standing.session))
+            && options.projects.as_ref().is_none_or(|projects| projects.contains(&standing.project));
         if shown.is_none() && fits {
-            shown = Some(place);
-        } else if !copies.contains(&place.session) {
-            copies.push(place.session);
+            shown = Some(standing);
+        } else if !copies.contains(&standing.session) {
+            copies.push(standing.session);
         }
     }
-    Ok(shown.map(|place| {
-        copies.retain(|&session| session != place.session);
-        (place, copies)
+    Ok(shown.map(|standing| {
+        copies.retain(|&session| session != standing.session);
+        (standing, copies)
     }))
 }
 
@@ -141,24 +128,9 @@ pub(super) fn searched(connection: &Connection, cache: &mut Frequencies, options
     if let Some((_, searched)) = cache.searched.filter(|(of, _)| everything && *of == averages) {
         return Ok(searched);
     }
-    let list = |numbers: &Option<Vec<i64>>, column: &str| {
-        numbers.as_ref().map_or(String::new(), |numbers| {
-            let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
-            format!(" and {column} in ({})", numbers.join(", "))
-        })
-    };
-    let sql = format!(
-        "select coalesce(sum(messages), 0), count(*), min(nullif(started_at, 0)) from session where messages > 0{}{}",
-        list(&options.projects, "project"),
-        list(&options.sessions, "id")
-    );
-    let searched = connection.prepare_cached(&sql)?.query_row((), |row| {
-        Ok(Searched {
-            messages: row.get::<_, i64>(0)?.unsigned_abs(),
-            sessions: row.get::<_, i64>(1)?.unsigned_abs(),
-            oldest: row.get(2)?,
-        })
-    })?;
+    let (messages, sessions, oldest) =
+        lookup::extent(connection, options.projects.as_deref(), options.sessions.as_deref())?;
+    let searched = Searched { messages, sessions, oldest };
     if everything {
         cache.searched = Some((averages, searched));
     }

@@ -15,6 +15,7 @@ use rusqlite::Connection;
 use crate::error::Result;
 use crate::message::Role;
 use crate::store::index;
+use crate::store::lookup;
 use crate::text::matcher::{Matcher, Matches};
 use crate::text::snippet;
 use crate::text::terms::Query;
@@ -247,9 +248,7 @@ pub fn search_with(
         {
             sessions.push((place.session, rank));
         }
-        let text: Option<String> = connection
-            .prepare_cached("select text from msg where id = ?")?
-            .query_row([message.id], |row| row.get(0))?;
+        let text = lookup::text(connection, message.id)?;
         let snippet = snippet::snippet(text.as_deref().unwrap_or_default(), &matcher, &anchors.idf, &mut matches);
         found.hits.push(Hit {
             id: place.id,

@@ -5,12 +5,13 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::anchors::is_stale;
 use super::{Exclude, Frequencies, Options, Searched};
 use crate::error::Result;
 use crate::store::index::{self, Date, filter};
+use crate::store::lookup;
 use crate::text::terms::{FastHash, Query};
 
 /// A filter that this share of the messages meets is broad.
@@ -107,14 +108,7 @@ impl Scope {
         if sessions.contains(&session) {
             return Ok(true);
         }
-        let mut select = connection.prepare_cached("select session from msg where origin = ?")?;
-        let mut copies = select.query([id])?;
-        while let Some(copy) = copies.next()? {
-            if sessions.contains(&copy.get(0)?) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(lookup::copies(connection, id)?.iter().any(|copy| sessions.contains(copy)))
     }
 }
 
@@ -126,17 +120,10 @@ fn any_of(kind: char, numbers: &[i64]) -> String {
 
 /// The sessions that meet the filters.
 fn sessions(connection: &Connection, options: &Options) -> Result<HashSet<i64, FastHash>> {
-    let mut select = connection.prepare_cached("select id, project from session")?;
-    let mut rows = select.query(())?;
-    let mut sessions = HashSet::default();
     let meets = |wanted: &Option<Vec<i64>>, number| wanted.as_ref().is_none_or(|wanted| wanted.contains(&number));
-    while let Some(row) = rows.next()? {
-        let id = row.get(0)?;
-        if meets(&options.sessions, id) && meets(&options.projects, row.get(1)?) {
-            sessions.insert(id);
-        }
-    }
-    Ok(sessions)
+    let all = lookup::sessions(connection)?.into_iter();
+    let meeting = all.filter(|&(id, project)| meets(&options.sessions, id) && meets(&options.projects, project));
+    Ok(meeting.map(|(id, _)| id).collect())
 }
 
 /// The share of the messages whose time and role meet a filter, by a sample that is remembered.
@@ -147,14 +134,7 @@ fn share(
     meets: impl Fn(i64, i64) -> bool,
 ) -> Result<f32> {
     if cache.sample.as_ref().is_none_or(|&(of, _)| is_stale(of, messages)) {
-        let last: i64 =
-            connection.prepare_cached("select coalesce(max(id), 0) from msg")?.query_row((), |row| row.get(0))?;
-        let mut select = connection.prepare_cached("select ts, role from msg where id > ? order by id limit 1")?;
-        let mut rows = Vec::new();
-        for number in 0..SAMPLE {
-            rows.extend(select.query_row([last * number / SAMPLE], |row| Ok((row.get(0)?, row.get(1)?))).optional()?);
-        }
-        cache.sample = Some((messages, rows));
+        cache.sample = Some((messages, lookup::sample(connection, SAMPLE)?));
     }
     let rows = cache.sample.as_ref().map_or(&[][..], |(_, rows)| rows);
     Ok(rows.iter().filter(|&&(ts, role)| meets(ts, role)).count() as f32 / rows.len().max(1) as f32)
@@ -163,10 +143,7 @@ fn share(
 /// The days, months or years that a stretch of time lies in, as filter terms name them; the ends are for the rows.
 /// Nothing when no message is of that time.
 fn cover(connection: &Connection, since: i64, until: i64) -> Result<Option<(char, Vec<i64>)>> {
-    let newest: i64 = connection
-        .prepare_cached("select coalesce(max(last_at), 0) from session where messages > 0")?
-        .query_row((), |row| row.get(0))?;
-    let until = until.min(newest.saturating_add(1));
+    let until = until.min(lookup::newest(connection)?.saturating_add(1));
     if since >= until {
         return Ok(None);
     }
@@ -183,10 +160,9 @@ fn cover(connection: &Connection, since: i64, until: i64) -> Result<Option<(char
 
 /// The first day, month and year up to `last` that the index has messages of.
 fn oldest(connection: &Connection, last: Date) -> Result<Date> {
-    let mut select = connection.prepare_cached("select 1 from term where term match ? limit 1")?;
-    let mut first = |kind, from, to| -> Result<i64> {
+    let first = |kind, from, to| -> Result<i64> {
         for number in from..to {
-            if select.exists([index::literal(&filter(kind, number))])? {
+            if index::has_filter(connection, kind, number)? {
                 return Ok(number);
             }
         }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{CachedStatement, Row};
 use simdutf8::basic::from_utf8;
 
 use super::anchors::Anchors;
@@ -10,6 +9,7 @@ use super::{Job, group};
 use crate::error::Result;
 use crate::message::Role;
 use crate::store::index::Averages;
+use crate::store::lookup::{self, MessageRow};
 use crate::store::schema;
 use crate::text::matcher::{Kind, Matcher, Matches, Term};
 use crate::text::terms::FastHash;
@@ -216,34 +216,29 @@ pub(super) struct Reader<'a> {
     pub(super) job: &'a Job<'a>,
     scorer: Scorer<'a>,
     matches: &'a mut Matches,
-    by_id: CachedStatement<'a>,
+    messages: lookup::Messages<'a>,
     /// Bytes of text read.
     pub(super) read: usize,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(job: &'a Job<'a>, anchors: &'a Anchors, matches: &'a mut Matches) -> Result<Self> {
-        let by_id = job.connection.prepare_cached(&format!("{ROW} where id = ?"))?;
-        Ok(Reader { job, scorer: Scorer::new(job, anchors), matches, by_id, read: 0 })
+        let messages = lookup::Messages::new(job.connection)?;
+        Ok(Reader { job, scorer: Scorer::new(job, anchors), matches, messages, read: 0 })
     }
 
     /// The message with this id; nothing when filters or quotes leave it out.
     fn row(&mut self, id: i64) -> Result<Option<Scored>> {
-        let mut rows = self.by_id.query([id])?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        score(self.job, &mut self.scorer, self.matches, &mut self.read, row)
+        let Reader { job, scorer, matches, messages, read } = self;
+        messages.look(id, |row| score(job, scorer, matches, read, row))
     }
 
     /// A session's message at a place.
     pub(super) fn place(&mut self, session: i64, seq: i64) -> Result<Option<Scored>> {
-        let mut select = self.job.connection.prepare_cached(&format!("{ROW} where session = ? and seq = ?"))?;
-        let mut rows = select.query([session, seq])?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        score(self.job, &mut self.scorer, self.matches, &mut self.read, row)
+        let Reader { job, scorer, matches, read, .. } = self;
+        lookup::at_place(job.connection, session, seq, |row| score(job, scorer, matches, read, row))
     }
 }
-
-const ROW: &str = "select id, session, seq, ts, role, flags, entry, text from msg";
 
 /// What a row is worth; nothing when filters or quotes leave it out.
 fn score(
@@ -251,21 +246,21 @@ fn score(
     scorer: &mut Scorer<'_>,
     matches: &mut Matches,
     read: &mut usize,
-    row: &Row<'_>,
+    row: &MessageRow<'_>,
 ) -> Result<Option<Scored>> {
     let Job { connection, matcher, options, scope, left_out, .. } = *job;
-    let (id, session, seq, ts): (i64, i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-    let role = Role::from_code(row.get(4)?);
+    let (id, session, seq, ts) = row.numbers()?;
+    let role = Role::from_code(row.role()?);
     if options.role.is_some_and(|wanted| wanted != role)
         || options.since.is_some_and(|since| ts < since)
         || options.until.is_some_and(|until| ts >= until)
-        || options.for_model && row.get::<_, i64>(5)? & schema::PRIVATE != 0
-        || left_out.has(id, session, seq, || row.get_ref(6).ok()?.as_str_or_null().ok()?)
+        || options.for_model && row.flags()? & schema::PRIVATE != 0
+        || left_out.has(id, session, seq, || row.entry())
         || !scope.has(connection, id, session)?
     {
         return Ok(None);
     }
-    let Some(text) = row.get_ref(7)?.as_bytes_or_null().ok().flatten().and_then(|text| from_utf8(text).ok()) else {
+    let Some(text) = row.text().and_then(|text| from_utf8(text).ok()) else {
         return Ok(None);
     };
     *read += text.len();

@@ -113,6 +113,41 @@ pub fn remove(connection: &Connection, id: i64, doc: &Doc<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Up to `most` messages below `below` that meet an expression of FTS5's, newest first.
+///
+/// # Errors
+/// SQLite's.
+pub(crate) fn postings(connection: &Connection, expression: &str, below: i64, most: usize) -> Result<Vec<i64>> {
+    let mut select = connection
+        .prepare_cached("select rowid from term where term match ?1 and rowid < ?2 order by rowid desc limit ?3")?;
+    let mut rows = select.query((expression, below, most as i64))?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        ids.push(row.get(0)?);
+    }
+    Ok(ids)
+}
+
+/// How many of the messages numbered `from` to before `to` meet an expression of FTS5's.
+///
+/// # Errors
+/// SQLite's.
+pub(crate) fn count(connection: &Connection, expression: &str, from: i64, to: i64) -> Result<i64> {
+    Ok(connection
+        .prepare_cached("select count(*) from term where term match ?1 and rowid >= ?2 and rowid < ?3")?
+        .query_row((expression, from, to), |row| row.get(0))?)
+}
+
+/// Whether any message has the filter term of a kind and number.
+///
+/// # Errors
+/// SQLite's.
+pub(crate) fn has_filter(connection: &Connection, kind: char, number: i64) -> Result<bool> {
+    Ok(connection
+        .prepare_cached("select 1 from term where term match ? limit 1")?
+        .exists([literal(&filter(kind, number))])?)
+}
+
 /// Merges segments by about `pages` pages; true while there is more to merge.
 ///
 /// # Errors
