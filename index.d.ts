@@ -323,6 +323,12 @@ export class MemoryStore {
 	/** Ranks messages and sessions for a query. No character of the query is an operator but a pair of quotes: quoted text must occur as written. */
 	search(query: string, options?: SearchOptions): SearchResult;
 
+	/**
+	 * What a word that is still being typed may become: at most eight words that messages have and that begin so, the most
+	 * frequent first; English ones as their stems. Nothing where `typed` is not one word of two letters or more.
+	 */
+	words(typed: string): string[];
+
 	/** The messages around one of a session. `sessionId` may be an unambiguous prefix. */
 	read(sessionId: string, options?: ReadOptions): Window;
 

@@ -106,6 +106,11 @@ impl MemoryStore {
     }
 
     #[napi(catch_unwind)]
+    pub fn words(&self, typed: Unknown) -> Result<Vec<String>> {
+        Ok(self.store.words(&string(typed, "typed")?, 8)?)
+    }
+
+    #[napi(catch_unwind)]
     pub fn read(&self, env: Env, session_id: Unknown, options: Option<Unknown>) -> Result<Window> {
         let session = string(session_id, "sessionId")?;
         let options: ReadOptions = plain(&env, options, "options")?;

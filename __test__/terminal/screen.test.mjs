@@ -111,6 +111,15 @@ test("a query without a word is told so", async (t) => {
 	await pi.until(/The query has no word to search for\./);
 });
 
+test("a word finds while it is typed, and is taken as it is when a space ends it", async (t) => {
+	const { home } = await homeWith(t, writePast);
+	const pi = await Terminal.open(home);
+	await pi.recall("cache gigab");
+	await pi.until(/words that begin with gigab[\s\S]*→ you How should/);
+	await pi.type(" ");
+	await pi.until(/nothing has: gigab/);
+});
+
 test("session: is completed by name, and the id says which it is", async (t) => {
 	const { home } = await homeWith(t, writePast);
 	const pi = await Terminal.open(home);

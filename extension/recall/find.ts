@@ -17,6 +17,10 @@ export interface Item {
 export interface Found {
 	query: Query;
 	items: Item[];
+	/** The words searched for: the query's, the last of them as what it may become while it is typed. */
+	words: string;
+	/** That last word, as far as it is typed. */
+	begun?: string;
 	/** What the search said; absent where sessions are listed. */
 	result?: SearchResult;
 	/** Why there is nothing, when the store refused. */
@@ -44,16 +48,42 @@ const FILL_PAGES = 40;
 /** What stands there of a message that no search found, in characters. */
 export const SNIPPET = 300;
 
-/** Answers a query line. `here` is the project to stay in when the line names none. */
-export function find(memory: Memory, line: string, here?: string): Found {
-	const found: Found = { query: parseQuery(line, memory.words), items: [], more: false, passed: 0, pages: 0 };
+/** Letters and digits at the end of the line, where no space ends the word yet. */
+const TYPED = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]{2,}$/u;
+
+/**
+ * Answers a query line. `here` is the project to stay in when the line names none; `typing` says that its last word may
+ * not be whole.
+ */
+export function find(memory: Memory, line: string, here?: string, typing = false): Found {
+	const query = parseQuery(line, memory.words);
+	const found: Found = { query, words: query.words, items: [], more: false, passed: 0, pages: 0 };
 	try {
 		found.query = parseQuery(line, memory.words, memory.store);
+		found.words = found.query.words;
 		bring(memory, found, here);
+		if (typing) completeWord(memory, found, line, here);
 	} catch (error) {
 		found.error = memory.explain(error);
 	}
 	return found;
+}
+
+/** Searches anew for what the last word may become, when nothing has it as it is. */
+function completeWord(memory: Memory, found: Found, line: string, here?: string): void {
+	const { query, result } = found;
+	const [begun] = TYPED.exec(line) ?? [];
+	if (!result || !begun || !query.words.endsWith(begun)) return;
+	if (result.missing.at(-1)?.toLowerCase() !== begun.toLowerCase()) return;
+	const start = performance.now() - result.tookMs;
+	const words = memory.store.words(begun);
+	if (words.length === 0) return;
+	found.begun = begun;
+	found.words = query.words.slice(0, -begun.length) + words.join(" ");
+	found.items = [];
+	found.result = undefined;
+	searchMessages(memory, found, here);
+	Object.assign(found.result ?? {}, { tookMs: performance.now() - start });
 }
 
 /** Brings the next page into what was found. */
@@ -84,7 +114,7 @@ function searchMessages({ store }: Memory, found: Found, here?: string): void {
 	const { query, items } = found;
 	const offset = items.reduce((sum, { hit, alike = 0 }) => sum + (hit ? 1 + alike : 0), 0);
 	const limit = offset === 0 ? FIRST : PAGE;
-	const result = store.search(query.words, { ...filters(query, here), limit, offset });
+	const result = store.search(found.words, { ...filters(query, here), limit, offset });
 	found.result ??= result;
 	items.push(...itemsOf(result));
 	found.more = result.hits.length === limit;

@@ -303,7 +303,7 @@ export class RecallScreen implements Component, Focusable {
 
 	/** What the reading view marks. */
 	get #terms(): string {
-		return this.#found?.query.words ?? "";
+		return this.#found?.words ?? "";
 	}
 
 	/** Searches when the query line is another than the one searched for. */
@@ -312,7 +312,7 @@ export class RecallScreen implements Component, Focusable {
 		if (this.#found && line === this.#searched) return;
 		const again = this.#searched === undefined;
 		this.#searched = line;
-		const found = find(this.#memory, line, this.#project);
+		const found = find(this.#memory, line, this.#project, true);
 		this.#found = found;
 		this.#offered = this.#offers(line);
 		this.#list.show(found, again);

@@ -42,7 +42,7 @@ export function sessionLine({ session }: Item, theme: Theme): string {
 	return theme.fg("muted", [session.project, titleOf(session)].filter(Boolean).map(plainLine).join(" · "));
 }
 
-function answered({ result }: Found, words: Words): string[] {
+function answered({ result, begun }: Found, words: Words): string[] {
 	if (!result) return [words.latest];
 	// Where nothing is found, the list's place says why.
 	if (result.hits.length === 0) return [];
@@ -50,7 +50,7 @@ function answered({ result }: Found, words: Words): string[] {
 	return [
 		// How many sessions is known once every hit is here.
 		result.hits.length < result.total ? messages : words.hits(messages, result.sessions.length),
-		...(result.tier === "some" ? [words.someWords] : []),
+		...(begun ? [words.screen.beginning(plainLine(begun))] : result.tier === "some" ? [words.someWords] : []),
 		...(result.missing.length > 0 ? [words.missing(result.missing.slice(0, 8).join(words.comma))] : []),
 		...(result.complete ? [] : [words.cutShort]),
 		`${result.tookMs.toFixed(1)} ms`,

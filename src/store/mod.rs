@@ -9,6 +9,7 @@ mod file;
 pub(crate) mod folders;
 mod forget;
 pub mod index;
+pub(crate) mod lookup;
 mod merge;
 mod open;
 mod query;
@@ -25,6 +26,7 @@ pub mod time;
 mod turn;
 mod upgrade;
 mod upkeep;
+mod vocabulary;
 mod write;
 
 use std::path::{Path, PathBuf};
