@@ -95,7 +95,7 @@ pub fn import(
     }
     report.cancelled = cancelled();
     if report.stored > 0 && !report.cancelled {
-        store.tidy()?;
+        store.tidy_up()?;
     }
     tell(&Progress { stored: report.stored, ..progress });
     report.elapsed_ms = started.elapsed().as_secs_f64() * 1000.0;

@@ -306,6 +306,21 @@ impl Store {
         Ok(count("freelist_count")? < free)
     }
 
+    /// Leaves as few segments as there can be after an import, and then nothing to do.
+    pub(crate) fn tidy_up(&self) -> Result<()> {
+        self.merge_from(index::FEWEST)?;
+        while !self.is_closing() && self.in_background(|connection| self.merge(connection))? {}
+        self.merge_from(index::FEW)?;
+        self.tidy()
+    }
+
+    fn merge_from(&self, segments: i64) -> Result<()> {
+        if self.is_closing() {
+            return Ok(());
+        }
+        self.in_background(|connection| self.slot(connection, |connection, _| index::merge_from(connection, segments)))
+    }
+
     /// Leaves nothing to do: every merge done, the log empty. What was forgotten is gone from both then. A reader that
     /// holds on to the log is waited for, but never with the writers' turn in hand.
     pub(crate) fn tidy(&self) -> Result<()> {
@@ -358,7 +373,7 @@ fn unless_busy<T>(result: Result<T>) -> Result<Option<T>> {
 mod tests {
     use super::*;
     use crate::store::rebuild;
-    use crate::store::testing::{Place, bare, eventually};
+    use crate::store::testing::{Place, bare, eventually, user};
 
     #[test]
     fn half_an_index_goes_on_by_itself_when_what_refused_a_step_is_gone() {
@@ -375,6 +390,18 @@ mod tests {
         std::fs::remove_dir(&path).unwrap();
         std::fs::rename(&aside, &path).unwrap();
         assert!(eventually(|| place.finds("zebra") == 1));
+    }
+
+    #[test]
+    fn an_import_leaves_one_segment_of_a_level_at_most() {
+        let place = Place::new();
+        for n in 0..3 {
+            let name = format!("s{n}");
+            place.import(&place.file(&format!("{name}.jsonl"), &name, &[user("e", None, n, &name)]));
+        }
+        let segments = place.store.reading(index::segments).unwrap();
+        // Two imports' in one, and the last one's.
+        assert!(segments <= 2, "{segments} segments");
     }
 
     #[test]
