@@ -65,7 +65,7 @@ fn load(index: &Index, folder: &Path, terms: Field, number: Field) -> Result<u64
     // Merging once, at the end: what the default policy has begun by then is in the way.
     writer.set_merge_policy(Box::new(NoMergePolicy));
     let (rules, mut count) = (Rules::default(), 0);
-    for found in walk(&[folder.to_owned()]).files {
+    for found in walk(&[folder.to_owned()], || false).files {
         let mut lines = Lines::new(File::open(&found.path)?, 0, 1);
         while let Some(line) = lines.next_line()? {
             for (_, entry) in message::records(line.bytes, &rules) {
