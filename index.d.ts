@@ -215,6 +215,7 @@ export interface ImportOptions {
 	from?: string | string[];
 	/** Folders to look in beside the default ones; not looked at when `from` is given. */
 	also?: string[];
+	/** What it throws is the caller's: nobody catches it. */
 	onProgress?: (progress: ImportProgress) => void;
 	/** Ends the import early; what is stored stays. */
 	signal?: AbortSignal;
