@@ -75,15 +75,15 @@ function completeWord(memory: Memory, found: Found, line: string, here?: string)
 	const [begun] = TYPED.exec(line) ?? [];
 	if (!result || !begun || !query.words.endsWith(begun)) return;
 	if (result.missing.at(-1)?.toLowerCase() !== begun.toLowerCase()) return;
-	const start = performance.now() - result.tookMs;
+	const start = performance.now();
 	const words = memory.store.words(begun);
 	if (words.length === 0) return;
 	found.begun = begun;
 	found.words = query.words.slice(0, -begun.length) + words.join(" ");
+	// Nothing was brought for the word as it is but what the other words have: that comes again, in another order.
 	found.items = [];
 	found.result = undefined;
-	searchMessages(memory, found, here);
-	Object.assign(found.result ?? {}, { tookMs: performance.now() - start });
+	searchMessages(memory, found, here).tookMs = result.tookMs + performance.now() - start;
 }
 
 /** Brings the next page into what was found. */
@@ -110,7 +110,7 @@ function bring(memory: Memory, found: Found, here?: string): void {
 	else listSessions(memory, found, here);
 }
 
-function searchMessages({ store }: Memory, found: Found, here?: string): void {
+function searchMessages({ store }: Memory, found: Found, here?: string): SearchResult {
 	const { query, items } = found;
 	const offset = items.reduce((sum, { hit, alike = 0 }) => sum + (hit ? 1 + alike : 0), 0);
 	const limit = offset === 0 ? FIRST : PAGE;
@@ -118,6 +118,7 @@ function searchMessages({ store }: Memory, found: Found, here?: string): void {
 	found.result ??= result;
 	items.push(...itemsOf(result));
 	found.more = result.hits.length === limit;
+	return result;
 }
 
 function listSessions({ store }: Memory, found: Found, here?: string): void {

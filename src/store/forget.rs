@@ -77,9 +77,8 @@ impl Store {
     /// Forgets these texts with all their copies, in transactions that give way to captures.
     pub(super) fn forget_all(&self, connection: &mut Connection, ids: &[i64]) -> Result<()> {
         let mut rest = ids;
-        let mut copier = None;
         while !rest.is_empty() {
-            self.shorten_log(&mut copier)?;
+            self.shorten_log()?;
             rest = self.slot(connection, |connection, slot| {
                 let mut left = rest;
                 let mut touched = BTreeSet::new();
@@ -231,13 +230,10 @@ fn unlink(connection: &Connection, id: i64) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
-
     use super::Conditions;
     use crate::error::Kind;
     use crate::store::open::beside;
-    use crate::store::testing::{Place, bare, user};
+    use crate::store::testing::{Place, bare, user, watch_log};
 
     fn of_session(id: &str) -> Conditions {
         Conditions { session: Some(id.to_owned()), ..Conditions::default() }
@@ -332,20 +328,8 @@ mod tests {
         let text = |at: usize| (0..150).map(|n| word(at * 150 + n)).collect::<Vec<_>>().join(" ");
         let entries: Vec<String> = (1..500).map(|at| user(&format!("e{at}"), None, 1, &text(at))).collect();
         place.import(&place.file("s.jsonl", "s", &entries));
-        let forgotten = AtomicBool::new(false);
-        let longest = std::thread::scope(|scope| {
-            let watch = scope.spawn(|| {
-                let mut longest = 0;
-                while !forgotten.load(Ordering::Relaxed) {
-                    let log = std::fs::metadata(beside(place.store.path(), "-wal"));
-                    longest = log.map_or(longest, |log| log.len().max(longest));
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                longest
-            });
+        let longest = watch_log(&place, || {
             place.store.forget(&of_session("s")).unwrap();
-            forgotten.store(true, Ordering::Relaxed);
-            watch.join().unwrap()
         });
         assert!(longest < 40 << 20, "{longest} bytes");
     }

@@ -159,17 +159,16 @@ pub fn merge_step(connection: &Connection, pages: i32) -> Result<bool> {
     Ok(connection.total_changes() - before >= 2)
 }
 
-/// Segments of a level that are merged: SQLite's own default.
-pub const FEW: i64 = 4;
-/// The fewest that can be merged. The terms of an import's last segments are there three times over: a twenty-fifth of the
-/// store.
-pub const FEWEST: i64 = 2;
+/// Segments of one level at which a merge step merges them: FTS5's default.
+pub const USERMERGE: i64 = 4;
+/// The least FTS5 takes. Up to three segments that stay of each level repeat each other's terms.
+pub const LEAST_USERMERGE: i64 = 2;
 
-/// Lets merge steps begin with so many segments of a level.
+/// Sets at how many segments of one level merge steps merge them.
 ///
 /// # Errors
 /// SQLite's.
-pub fn merge_from(connection: &Connection, segments: i64) -> Result<()> {
+pub fn set_usermerge(connection: &Connection, segments: i64) -> Result<()> {
     connection.prepare_cached("insert into term (term, rank) values ('usermerge', ?)")?.execute([segments])?;
     Ok(())
 }

@@ -13,15 +13,17 @@ impl MessageRow<'_> {
         Ok((self.0.get(0)?, self.0.get(1)?, self.0.get(2)?, self.0.get(3)?))
     }
 
-    /// Its role's number, and its flags.
+    /// Its role's number.
     pub(crate) fn role(&self) -> Result<i64> {
         Ok(self.0.get(4)?)
     }
 
+    /// See [`super::schema::PRIVATE`].
     pub(crate) fn flags(&self) -> Result<i64> {
         Ok(self.0.get(5)?)
     }
 
+    /// pi's entry id, when known.
     pub(crate) fn entry(&self) -> Option<&str> {
         self.0.get_ref(6).ok()?.as_str_or_null().ok()?
     }

@@ -1,8 +1,8 @@
 //! The SQLite database and everything that opens, writes and reads it.
 //!
-//! A [`Store`] holds two connections: one for the event loop, whose calls are short, and one for background work, which
-//! takes the write lock for about 10 ms at a time ([`HOLD`]) and gives way to the other. `begin immediate` opens every
-//! write, and nothing but SQL happens inside one.
+//! A [`Store`] holds three connections: one for the event loop, whose calls are short, one for background work, which
+//! takes the write lock for about 10 ms at a time ([`HOLD`]) and gives way to the first, and one that copies the log into
+//! the database. `begin immediate` opens every write, and nothing but SQL happens inside one.
 
 mod check;
 mod file;
@@ -91,6 +91,8 @@ pub struct Store {
     /// The event loop's connection and the background's, opened when they are first used.
     front: Mutex<Option<Held>>,
     back: Mutex<Option<Held>>,
+    /// The connection that copies the log into the database; see [`upkeep`].
+    copier: Mutex<Option<Held>>,
     /// The file the background's connection was opened on: its transactions look whether that is still the store.
     back_file: Mutex<Option<FileId>>,
     /// See [`Store::notice`].
@@ -144,6 +146,7 @@ impl Store {
             path,
             front: Mutex::new(Some(front)),
             back: Mutex::new(None),
+            copier: Mutex::new(None),
             back_file: Mutex::new(None),
             notice: Mutex::new(notice),
             turn: turn::Turn::default(),
@@ -172,14 +175,16 @@ impl Store {
         &self.rules
     }
 
-    /// Closes both connections; background work ends at its next step. Closing twice is closing once.
+    /// Closes the connections; background work ends at its next step. Closing twice is closing once.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
         self.upkeep.wake();
         lock(&self.front).take();
-        // The background may be in the middle of a step; it closes its own connection when it sees the flag.
-        if let Ok(mut back) = self.back.try_lock() {
-            back.take();
+        // The background may be in the middle of a step; it closes its own connections when it sees the flag.
+        for held in [&self.back, &self.copier] {
+            if let Ok(mut held) = held.try_lock() {
+                held.take();
+            }
         }
     }
 
@@ -254,7 +259,7 @@ impl Store {
     /// work now is closed after its own refusal.
     fn anew_after_refusal<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(|error| error.kind() == Kind::Io) {
-            for held in [&self.front, &self.back] {
+            for held in [&self.front, &self.back, &self.copier] {
                 if let Ok(mut held) = held.try_lock() {
                     held.take();
                 }
@@ -282,10 +287,11 @@ impl Store {
         guard.as_mut().ok_or_else(closed)
     }
 
-    /// Closes both connections, waiting for who uses them; they open again at their next use.
+    /// Closes the connections, waiting for who uses them; they open again at their next use.
     fn close_connections(&self) {
-        lock(&self.front).take();
-        lock(&self.back).take();
+        for held in [&self.front, &self.back, &self.copier] {
+            lock(held).take();
+        }
     }
 
     /// One write transaction of the background. It begins when no capture waits; `work` is to look whether its

@@ -39,11 +39,13 @@ fn is_paused(connection: &Connection, session: &str) -> Result<bool> {
     Ok(connection.prepare_cached("select 1 from silence where session = ?1 and until is null")?.exists([session])?)
 }
 
+/// The silences that cover the time `?2` of the session `?1`.
+pub(super) const COVERING: &str =
+    "select 1 from silence where session = ?1 and since <= ?2 and (until is null or ?2 < until)";
+
 /// True when nothing is kept of what was said in this session at that time.
 pub(super) fn covers(connection: &Connection, session: &str, ts: i64) -> Result<bool> {
-    Ok(connection
-        .prepare_cached("select 1 from silence where session = ?1 and since <= ?2 and (until is null or ?2 < until)")?
-        .exists((session, ts))?)
+    Ok(connection.prepare_cached(COVERING)?.exists((session, ts))?)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{Message, Options, Span, Store};
@@ -88,6 +88,29 @@ pub(crate) fn eventually(holds: impl Fn() -> bool) -> bool {
     (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         holds()
+    })
+}
+
+/// The bytes of the store's log.
+pub(crate) fn log_size(place: &Place) -> u64 {
+    std::fs::metadata(super::open::beside(place.store.path(), "-wal")).map_or(0, |log| log.len())
+}
+
+/// How long the log grows while something is done.
+pub(crate) fn watch_log(place: &Place, act: impl FnOnce()) -> u64 {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut longest = 0;
+            while !done.load(Ordering::Relaxed) {
+                longest = longest.max(log_size(place));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            longest
+        });
+        act();
+        done.store(true, Ordering::Relaxed);
+        watch.join().expect("the watch")
     })
 }
 

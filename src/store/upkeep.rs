@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::{Held, Opening, Store, UPKEEP, Writing, index, lock};
+use super::{Opening, Store, UPKEEP, Writing, index, lock};
 use crate::error::{Kind, Result};
 
 /// Nothing written for this long is a pause.
@@ -170,7 +170,6 @@ enum Occasion {
 
 /// The thread: it works as long as the store is used, and ends with it. A panic in here must not become pi's.
 fn run(store: &Weak<Store>) {
-    let mut copier = None;
     let mut retry = RETRY;
     loop {
         let Some(store) = store.upgrade() else { return };
@@ -179,7 +178,7 @@ fn run(store: &Weak<Store>) {
         }
         let Some(occasion) = store.upkeep.wait() else { continue };
         let since = Instant::now();
-        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.keep_up(occasion, &mut copier)));
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.keep_up(occasion)));
         match worked {
             Ok(Ok(more)) => {
                 retry = RETRY;
@@ -190,7 +189,6 @@ fn run(store: &Weak<Store>) {
             // The cause may go away, and what waits (a capture that found the store locked, half an index) must not wait
             // for the next write. Where the file itself is gone, there is nothing to keep up until somebody writes.
             Ok(Err(error)) if matches!(error.kind(), Kind::Busy | Kind::Io) && store.path.exists() => {
-                copier = None;
                 store.upkeep.rest(retry);
                 retry = LATEST_RETRY.min(2 * retry);
             }
@@ -202,7 +200,7 @@ fn run(store: &Weak<Store>) {
 
 impl Store {
     /// One step; true when there is more to do.
-    fn keep_up(&self, occasion: Occasion, copier: &mut Option<Held>) -> Result<bool> {
+    fn keep_up(&self, occasion: Occasion) -> Result<bool> {
         self.capture_late()?;
         let importing = self.upkeep.is_importing();
         let few = if importing { IMPORTED_SEGMENTS } else { SEGMENTS };
@@ -224,8 +222,7 @@ impl Store {
             Occasion::Between => !importing,
         };
         if log >= BEGIN_ANEW || uncopied >= COPY && waits {
-            let copier = self.copier(copier)?;
-            self.copy_log(&copier.connection, log)?;
+            self.copy_log()?;
         }
         Ok(more)
     }
@@ -249,24 +246,35 @@ impl Store {
         Ok(more)
     }
 
-    /// The connection that copies the log: one of its own, so that nobody waits for it.
-    fn copier<'a>(&self, copier: &'a mut Option<Held>) -> Result<&'a mut Held> {
-        let held = self.held(copier, COPIER)?;
-        held.connection.pragma_update(None, "journal_size_limit", LONGEST)?;
-        Ok(held)
+    /// Runs work on the connection that copies the log: one of its own, so that no reader or writer waits for it, and one
+    /// for all, because of two that copy at once neither begins the log anew.
+    fn copying<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let mut guard = lock(&self.copier);
+        let result = self.held(&mut guard, COPIER).and_then(|held| {
+            held.connection.pragma_update(None, "journal_size_limit", LONGEST)?;
+            work(&held.connection)
+        });
+        if self.is_closing() || result.is_err() {
+            guard.take();
+        }
+        result
     }
 
     /// Keeps the log short during background work of many transactions, for which upkeep has to wait.
-    pub(super) fn shorten_log(&self, copier: &mut Option<Held>) -> Result<()> {
-        let pages = self.upkeep.log.load(Ordering::Relaxed);
-        if pages < BEGIN_ANEW {
+    pub(super) fn shorten_log(&self) -> Result<()> {
+        if self.upkeep.log.load(Ordering::Relaxed) < BEGIN_ANEW {
             return Ok(());
         }
-        unless_busy(self.copier(copier).and_then(|copier| self.copy_log(&copier.connection, pages))).map(drop)
+        unless_busy(self.copy_log()).map(drop)
     }
 
-    /// Copies the log, `pages` long, while others write, and begins it anew when it grew long.
-    fn copy_log(&self, connection: &Connection, mut pages: u32) -> Result<()> {
+    /// Copies the log while others write, and begins it anew when it grew long.
+    fn copy_log(&self) -> Result<()> {
+        self.copying(|connection| self.copy_log_by(connection))
+    }
+
+    fn copy_log_by(&self, connection: &Connection) -> Result<()> {
+        let mut pages = self.upkeep.log.load(Ordering::Relaxed);
         let anew = pages >= BEGIN_ANEW;
         let mut whole = false;
         for _ in 0..ROUNDS {
@@ -308,32 +316,41 @@ impl Store {
 
     /// Leaves as few segments as there can be after an import, and then nothing to do.
     pub(crate) fn tidy_up(&self) -> Result<()> {
-        self.merge_from(index::FEWEST)?;
-        while !self.is_closing() && self.in_background(|connection| self.merge(connection))? {}
-        self.merge_from(index::FEW)?;
+        self.set_usermerge(index::LEAST_USERMERGE)?;
+        self.repeat(Store::merge)?;
+        self.set_usermerge(index::USERMERGE)?;
         self.tidy()
     }
 
-    fn merge_from(&self, segments: i64) -> Result<()> {
+    fn set_usermerge(&self, segments: i64) -> Result<()> {
         if self.is_closing() {
             return Ok(());
         }
-        self.in_background(|connection| self.slot(connection, |connection, _| index::merge_from(connection, segments)))
+        self.in_background(|connection| {
+            self.slot(connection, |connection, _| index::set_usermerge(connection, segments))
+        })
+    }
+
+    /// Takes a step in the background until there is no more to do, or the store closes.
+    fn repeat(&self, step: impl Fn(&Store, &mut Connection) -> Result<bool>) -> Result<()> {
+        while !self.is_closing() && self.in_background(|connection| step(self, connection))? {
+            self.shorten_log()?;
+        }
+        Ok(())
     }
 
     /// Leaves nothing to do: every merge done, the log empty. What was forgotten is gone from both then. A reader that
     /// holds on to the log is waited for, but never with the writers' turn in hand.
     pub(crate) fn tidy(&self) -> Result<()> {
-        while !self.is_closing() && self.in_background(|connection| self.merge(connection))? {}
-        while !self.is_closing() && self.in_background(|connection| self.give_back(connection))? {}
-        let mut copier = None;
+        self.repeat(Store::merge)?;
+        self.repeat(Store::give_back)?;
         let since = Instant::now();
         loop {
-            let copier = self.copier(&mut copier)?;
-            checkpoint(&copier.connection, "passive")?;
-            let slot = self.turn.back();
-            let done = checkpoint(&copier.connection, "truncate")?;
-            drop(slot);
+            let done = self.copying(|connection| {
+                checkpoint(connection, "passive")?;
+                let _slot = self.turn.back();
+                checkpoint(connection, "truncate")
+            })?;
             if done || since.elapsed() >= super::WAIT {
                 return Ok(());
             }
@@ -372,8 +389,9 @@ fn unless_busy<T>(result: Result<T>) -> Result<Option<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Role;
     use crate::store::rebuild;
-    use crate::store::testing::{Place, bare, eventually, user};
+    use crate::store::testing::{Place, bare, eventually, log_size, user, watch_log};
 
     #[test]
     fn half_an_index_goes_on_by_itself_when_what_refused_a_step_is_gone() {
@@ -390,6 +408,22 @@ mod tests {
         std::fs::remove_dir(&path).unwrap();
         std::fs::rename(&aside, &path).unwrap();
         assert!(eventually(|| place.finds("zebra") == 1));
+    }
+
+    #[test]
+    fn the_log_stays_short_however_much_is_merged() {
+        let place = Place::new();
+        let upkeep_waits = lock(&place.store.back);
+        for id in 1..100 {
+            let terms: String = (0..4000).map(|n| format!("w{} ", (id * 4000 + n) * 7919 % 1_000_003)).collect();
+            let doc =
+                index::Doc { text: "", terms: Some(&terms), role: Role::User, ts: 0, sessions: &[], projects: &[] };
+            place.store.writing(|connection| index::add(connection, id, &doc)).unwrap();
+        }
+        drop(upkeep_waits);
+        let before = log_size(&place);
+        let longest = watch_log(&place, || place.store.tidy_up().unwrap());
+        assert!(longest < before + (40 << 20), "{longest} bytes after {before}");
     }
 
     #[test]

@@ -77,10 +77,7 @@ fn stem_of(connection: &Connection, begun: &str) -> Result<Option<(String, usize
 }
 
 fn count(connection: &Connection, term: &str) -> Result<usize> {
-    let count: i64 = connection
-        .prepare_cached("select count(*) from (select 1 from term where term match ?1 limit ?2)")?
-        .query_row((index::literal(term), COUNTED as i64), |row| row.get(0))?;
-    Ok(usize::try_from(count).unwrap_or(0))
+    Ok(index::postings(connection, &index::literal(term), i64::MAX, COUNTED)?.len())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use lru::LruCache;
 use rusqlite::{Connection, OptionalExtension, named_params};
 use sha1::{Digest, Sha1};
 
-use super::{Store, UPKEEP, index, rebuild, schema, session};
+use super::{Store, UPKEEP, index, rebuild, schema, session, silence};
 use crate::error::{Error, Kind, Result};
 use crate::message::{Body, Entry, Kept, Role};
 
@@ -290,11 +290,11 @@ pub(super) fn find_none(connection: &Connection, home: &Home<'_>, new: &New<'_>)
 fn is_unwanted(connection: &Connection, key: &str, new: &New<'_>) -> Result<bool> {
     let slot = slot_hash(key, new.kept.role, new.ts);
     Ok(connection
-        .prepare_cached(
-            "select exists (select 1 from forgotten where hash = ?1) or exists (select 1 from forgotten where hash = ?2)
-                 or exists (select 1 from silence where session = ?3 and since <= ?4 and (until is null or ?4 < until))",
-        )?
-        .query_row((new.hash, slot, key, new.ts), |row| row.get(0))?)
+        .prepare_cached(&format!(
+            "select exists (select 1 from forgotten where hash in (?3, ?4)) or exists ({})",
+            silence::COVERING
+        ))?
+        .query_row((key, new.ts, new.hash, slot), |row| row.get(0))?)
 }
 
 /// Gives a row what the entry knows better: pi's entry id, and the file's text. True when the text changed.
